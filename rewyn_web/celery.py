@@ -1,0 +1,54 @@
+"""The Celery app, and the worker thread that serves it where no broker is configured."""
+
+import os
+import threading
+from typing import Any
+
+from celery import Celery
+from django.conf import settings
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "rewyn_web.settings")
+
+app = Celery("rewyn_web")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.set_default()  # a task run on a thread would otherwise resolve another app: nothing runs
+app.autodiscover_tasks()
+
+_embedded: Any = None
+_lock = threading.Lock()
+
+
+def start_embedded_worker() -> Any:
+    """Start one in-process worker on `memory://` and return it; None when a broker is set."""
+    global _embedded
+    if not settings.EMBEDDED_WORKER:
+        return None
+    with _lock:
+        if _embedded is None:
+            from celery.worker import WorkController
+
+            _embedded = WorkController(
+                app=app,
+                pool_cls="threads",
+                concurrency=settings.CELERY_WORKER_CONCURRENCY,
+                hostname=f"embedded@{os.getpid()}",
+                without_gossip=True,
+                without_mingle=True,
+                without_heartbeat=True,
+            )
+            threading.Thread(target=_embedded.start, name="embedded-worker", daemon=True).start()
+    return _embedded
+
+
+def broker_state() -> str:
+    """ "ok", or what is wrong with the embedded worker or the broker."""
+    if settings.EMBEDDED_WORKER:
+        running = any(t.name == "embedded-worker" and t.is_alive() for t in threading.enumerate())
+        return "ok" if running else "the embedded worker is not running"
+    import redis
+
+    try:
+        redis.Redis.from_url(settings.REDIS_URL, socket_timeout=1).ping()
+    except redis.RedisError as error:
+        return f"broker unreachable: {type(error).__name__}"
+    return "ok"

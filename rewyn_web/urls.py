@@ -1,0 +1,15 @@
+"""Where each app hangs: pages under /p/<project>/, the API under /api/v1/."""
+
+from django.urls import include, path
+
+from rewyn_web import health
+
+urlpatterns = [
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
+    path("", include("runs.accounts.urls")),
+    path("", include("runs.urls")),
+    path("", include("replay.urls")),
+    path("api/", include("runs.api.urls")),
+    path("api/v1/", include("replay.api.urls")),
+]

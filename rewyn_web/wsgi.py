@@ -1,0 +1,12 @@
+"""The WSGI entry point. Without a broker it also carries the embedded worker."""
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "rewyn_web.settings")
+application = get_wsgi_application()
+
+from rewyn_web.celery import start_embedded_worker  # noqa: E402  (needs the app registry)
+
+start_embedded_worker()

@@ -1,0 +1,52 @@
+"""The one door to a project or a run: "not yours" and "not there" answer alike (404)."""
+
+from __future__ import annotations
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest
+
+from runs.accounts.models import Membership, Project, Role
+from runs.models import Effect, Run
+
+
+def get_membership_or_404(request: HttpRequest, slug: str, needs: Role = Role.VIEWER) -> Membership:
+    """The signed-in person's membership of project `slug`.
+
+    Raises Http404 for a stranger and PermissionDenied for a member whose role does not cover
+    `needs`. Keeps the membership on the request for templates.
+    """
+    if not request.user.is_authenticated:
+        raise Http404
+    membership = (
+        Membership.objects.select_related("project")
+        .filter(user_id=request.user.pk, project__slug=slug)
+        .first()
+    )
+    if membership is None:
+        raise Http404
+    if not Role(membership.role).covers(needs):
+        raise PermissionDenied(f"This needs the role {needs}; yours is {membership.role}.")
+    request.membership = membership  # type: ignore[attr-defined]
+    return membership
+
+
+def get_project_or_404(request: HttpRequest, slug: str, needs: Role = Role.VIEWER) -> Project:
+    return get_membership_or_404(request, slug, needs).project
+
+
+def get_run_or_404(request: HttpRequest, slug: str, run_id: str, needs: Role = Role.VIEWER) -> Run:
+    """The run with this external id in a project the person belongs to."""
+    project = get_project_or_404(request, slug, needs)
+    run = Run.objects.filter(project=project, external_id=run_id).first()
+    if run is None:
+        raise Http404
+    run.project = project
+    return run
+
+
+def get_effect_or_404(run: Run, seq: int) -> Effect:
+    effect = Effect.objects.filter(run=run, seq=seq).first()
+    if effect is None:
+        raise Http404
+    effect.run = run
+    return effect

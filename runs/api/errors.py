@@ -1,0 +1,87 @@
+"""The one error shape of the API: {"error": {"code", "message", "field"}}."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.db import OperationalError
+from django.http import Http404
+from rest_framework import exceptions
+from rest_framework.response import Response
+
+DRF_CODES = {
+    "not_authenticated": "unauthenticated",
+    "authentication_failed": "unauthenticated",
+    "permission_denied": "forbidden",
+    "parse_error": "malformed",
+    "unsupported_media_type": "unsupported_media_type",
+}
+
+
+class ApiError(Exception):
+    """An answer with a name: HTTP status, code, message, the field at fault, extra members."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        *,
+        field: str | None = None,
+        headers: dict[str, str] | None = None,
+        **extra: Any,
+    ) -> None:
+        super().__init__(message)
+        self.status, self.code, self.message, self.field = status, code, message, field
+        self.headers = headers or {}
+        self.extra = extra
+
+
+def body(code: str, message: str, field: str | None = None, **extra: Any) -> dict[str, Any]:
+    return {"error": {"code": code, "message": message, "field": field, **extra}}
+
+
+def handle(error: Exception, context: dict[str, Any]) -> Response | None:
+    """DRF's exception handler: every known error in the one shape; others stay errors."""
+    if isinstance(error, ApiError):
+        return Response(
+            body(error.code, error.message, error.field, **error.extra),
+            status=error.status,
+            headers=error.headers,
+        )
+    if isinstance(error, Http404):
+        return Response(body("not_found", "There is nothing here."), status=404)
+    if isinstance(error, PermissionDenied):
+        return Response(body("forbidden", str(error) or "Not allowed."), status=403)
+    if isinstance(error, OperationalError):
+        return Response(
+            body("unavailable", "The database cannot take this now; send it again."),
+            status=503,
+            headers={"Retry-After": "5"},
+        )
+    if isinstance(error, exceptions.ValidationError):
+        field, message = first_problem(error.detail)
+        return Response(body("invalid", message, field), status=422)
+    if isinstance(error, exceptions.APIException):
+        return _from_drf(error)
+    return None
+
+
+def _from_drf(error: exceptions.APIException) -> Response:
+    code = DRF_CODES.get(error.default_code, error.default_code)
+    headers = {}
+    if getattr(error, "auth_header", None):
+        headers["WWW-Authenticate"] = error.auth_header  # type: ignore[attr-defined]
+    return Response(body(code, str(error.detail)), status=error.status_code, headers=headers)
+
+
+def first_problem(detail: Any, field: str | None = None) -> tuple[str | None, str]:
+    """The first message of DRF's nested error detail and the dotted field it is about."""
+    if isinstance(detail, dict) and detail:
+        key, inner = next(iter(detail.items()))
+        name = None if key == "non_field_errors" else str(key)
+        return first_problem(inner, ".".join(p for p in (field, name) if p) or None)
+    if isinstance(detail, list) and detail:
+        return first_problem(detail[0], field)
+    return field, str(detail)

@@ -1,0 +1,6 @@
+"""The API: ingest and read."""
+
+from django.urls import URLPattern
+
+app_name = "api"
+urlpatterns: list[URLPattern] = []

@@ -1,0 +1,289 @@
+"""What happened: runs, their effects, and the segments that hold the recorded bytes.
+
+Everything in `Run` and `Effect` is an index over the segments and can be rebuilt from them.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from django.db import models
+from django.utils import timezone
+
+from runs.accounts.models import Project
+from runs.querysets import EffectQuerySet, RunQuerySet
+
+NAME = 200
+"""Characters an id, key or name may have (the ingest limit of the same size)."""
+
+
+def cost_field() -> models.DecimalField[Decimal | None, Decimal | None]:
+    """US dollars, null for unknown; a cached token may cost less than a nano-dollar."""
+    return models.DecimalField(null=True, max_digits=20, decimal_places=12)
+
+
+class RunStatus(models.TextChoices):
+    RUNNING = "running", "running"
+    SUCCEEDED = "succeeded", "succeeded"
+    FAILED = "failed", "failed"
+    CANCELLED = "cancelled", "cancelled"
+    UNKNOWN = "unknown", "unknown"
+
+
+class EffectStatus(models.TextChoices):
+    OK = "ok", "ok"
+    ERROR = "error", "error"
+    CANCELLED = "cancelled", "cancelled"
+    OPEN = "open", "open"
+
+
+class Family(models.TextChoices):
+    """Stored values are Rig's; labels are the words of the UI."""
+
+    COMPLETION = "completion", "model"
+    TOOL = "tool", "tool"
+    MEMORY = "memory", "memory"
+    RETRIEVE = "retrieve", "search"
+    EMBED = "embed", "embedding"
+    RERANK = "rerank", "rerank"
+    CUSTOM = "custom", "custom"
+    UNKNOWN = "unknown", "unknown"
+
+
+class SourceFormat(models.TextChoices):
+    RIG_JSON = "rig", "Rig effect log"
+    RIG_LINES = "rig-jsonl", "Rig effect log, JSON Lines"
+    ENVELOPE = "envelope", "run envelope"
+
+
+class Run(models.Model):
+    project = models.ForeignKey(Project, models.CASCADE, related_name="runs", db_index=False)
+    external_id = models.CharField(max_length=NAME)
+    source = models.CharField(max_length=20, choices=SourceFormat.choices)
+    shape = models.CharField(max_length=8, blank=True)
+    """Which of the spec's §9 shapes the log has: D0, F1, R43, R44, R44d, R45+."""
+    is_replay = models.BooleanField(default=False)
+
+    agent = models.CharField(max_length=NAME, blank=True)
+    agent_version = models.CharField(max_length=NAME, blank=True)
+    environment = models.CharField(max_length=NAME, blank=True)
+    name = models.CharField(max_length=NAME, blank=True)
+    session_id = models.CharField(max_length=NAME, blank=True)
+    end_user = models.CharField(max_length=NAME, blank=True)
+    parent_run_id = models.CharField(max_length=NAME, blank=True)
+    forked_from = models.CharField(max_length=NAME, blank=True)
+    metadata = models.JSONField(default=dict, blank=True)
+
+    status = models.CharField(max_length=10, choices=RunStatus.choices)
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    received_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
+    """When the last news of this run came in."""
+    sort_at = models.DateTimeField()
+    """coalesce(started_at, received_at): what time-ordered lists go by."""
+    duration_ms = models.FloatField(null=True)
+    clock_suspect = models.BooleanField(default=False)
+    """A time that cannot be (end before start); marked, never reordered by."""
+
+    effect_count = models.PositiveIntegerField(default=0)
+    model_count = models.PositiveIntegerField(default=0)
+    tool_count = models.PositiveIntegerField(default=0)
+    memory_count = models.PositiveIntegerField(default=0)
+    search_count = models.PositiveIntegerField(default=0)
+    error_count = models.PositiveIntegerField(default=0)
+    last_seq = models.PositiveIntegerField(default=0)
+
+    input_tokens = models.BigIntegerField(null=True)
+    output_tokens = models.BigIntegerField(null=True)
+    cache_read_tokens = models.BigIntegerField(null=True)
+    cache_write_tokens = models.BigIntegerField(null=True)
+    reasoning_tokens = models.BigIntegerField(null=True)
+    total_tokens = models.BigIntegerField(null=True)
+    tokens_complete = models.BooleanField(default=False)
+    cost = cost_field()
+    cost_complete = models.BooleanField(default=False)
+
+    models_used = models.CharField(max_length=400, blank=True)
+    """Comma-separated for display; `RunLabel` is what filters use."""
+    title = models.CharField(max_length=300, blank=True)
+    """First user text."""
+    output_text = models.CharField(max_length=300, blank=True)
+    error_text = models.CharField(max_length=300, blank=True)
+    error_seq = models.PositiveIntegerField(null=True)
+    to_review = models.PositiveIntegerField(default=0)
+    """Open divergences; kept by `replay`."""
+
+    header = models.BinaryField(null=True)
+    """The log header's bytes as received, zstd."""
+    log_extra = models.BinaryField(null=True)
+    """Top-level members of the log beside header and records: one JSON object, zstd."""
+    envelope = models.BinaryField(null=True)
+    """The `run` object as received, zstd."""
+    warnings = models.JSONField(default=list, blank=True)
+    bytes_received = models.BigIntegerField(default=0)
+    bytes_stored = models.BigIntegerField(default=0)
+
+    objects = RunQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "external_id"], name="one_run_an_id"),
+        ]
+        indexes = [
+            models.Index(fields=["project", "sort_at", "id"], name="run_started"),
+            models.Index(fields=["project", "agent", "sort_at", "id"], name="run_agent"),
+            models.Index(fields=["project", "status", "sort_at", "id"], name="run_status"),
+            models.Index(
+                fields=["project", "environment", "sort_at", "id"], name="run_environment"
+            ),
+            models.Index(
+                fields=["project", "session_id", "sort_at", "id"],
+                name="run_session",
+                condition=~models.Q(session_id=""),
+            ),
+            models.Index(
+                fields=["project", "end_user", "sort_at", "id"],
+                name="run_end_user",
+                condition=~models.Q(end_user=""),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.external_id
+
+
+class LabelKind(models.TextChoices):
+    TAG = "tag", "tag"
+    MODEL = "model", "model"
+    TOOL = "tool", "tool"
+
+
+class RunLabel(models.Model):
+    """A tag, model or tool of a run: the side table that filters join."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="labels", db_index=False)
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
+    kind = models.CharField(max_length=6, choices=LabelKind.choices)
+    value = models.CharField(max_length=NAME)
+    sort_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "kind", "value"], name="one_label_a_run"),
+        ]
+        indexes = [
+            models.Index(fields=["project", "kind", "value", "sort_at", "run"], name="label_value"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.value}"
+
+
+class SegmentKind(models.TextChoices):
+    RECORDS = "records", "records"
+    WIRE = "wire", "wire"
+    SOURCE = "source", "source lines"
+
+
+class Segment(models.Model):
+    """Consecutive byte strings of one run, compressed together."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="segments")
+    kind = models.CharField(max_length=8, choices=SegmentKind.choices)
+    data = models.BinaryField()
+    """One zstd frame."""
+    raw_size = models.PositiveIntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk} of {self.run_id}"
+
+
+class Effect(models.Model):
+    run = models.ForeignKey(Run, models.CASCADE, related_name="effects", db_index=False)
+    seq = models.PositiveIntegerField()
+    """Position in the log, fixed when it was dispatched; the first is 1."""
+    effect_id = models.CharField(max_length=NAME)
+    """Text: Rig's ids go to 2^64-1, past a signed 64-bit column."""
+    parent_id = models.CharField(max_length=NAME, blank=True)
+    """The `effect_id` of the dispatch that made this one; it may not be here (yet)."""
+    depth = models.PositiveSmallIntegerField(default=0)
+    scope = models.CharField(max_length=NAME, blank=True)
+    family = models.CharField(max_length=10, choices=Family.choices)
+    key = models.CharField(max_length=NAME)
+    name = models.CharField(max_length=NAME, blank=True)
+    """What was asked: model, tool or operation."""
+    provider = models.CharField(max_length=NAME, blank=True)
+    api = models.CharField(max_length=NAME, blank=True)
+    """The origin's API name (`openai.chat`, `anthropic.messages`): the dialect."""
+    status = models.CharField(max_length=10, choices=EffectStatus.choices)
+    stream = models.BooleanField(default=False)
+    finish_reason = models.CharField(max_length=40, blank=True)
+
+    started_at = models.DateTimeField(null=True)
+    duration_ms = models.FloatField(null=True)
+    first_token_ms = models.FloatField(null=True)
+
+    input_tokens = models.BigIntegerField(null=True)
+    output_tokens = models.BigIntegerField(null=True)
+    cache_read_tokens = models.BigIntegerField(null=True)
+    cache_write_tokens = models.BigIntegerField(null=True)
+    reasoning_tokens = models.BigIntegerField(null=True)
+    cost = cost_field()
+
+    summary = models.CharField(max_length=NAME, blank=True)
+    request_size = models.PositiveIntegerField(default=0)
+    response_size = models.PositiveIntegerField(default=0)
+    content_hash = models.CharField(max_length=32)
+    """blake2b-128 of the record's bytes as stored, hexadecimal."""
+    redactions = models.JSONField(null=True)
+    """[{"path": JSON pointer, "rule": name, "hmac": keyed hash of the original}] or null."""
+
+    segment = models.ForeignKey(Segment, models.CASCADE, related_name="+", db_index=False)
+    offset = models.PositiveIntegerField()
+    length = models.PositiveIntegerField()
+    wire_segment = models.ForeignKey(
+        Segment, models.CASCADE, related_name="+", null=True, db_index=False
+    )
+    wire_offset = models.PositiveIntegerField(null=True)
+    wire_length = models.PositiveIntegerField(null=True)
+    source_segment = models.ForeignKey(
+        Segment, models.CASCADE, related_name="+", null=True, db_index=False
+    )
+    """The JSON Lines line a continuation came as; the record itself is stored expanded."""
+    source_offset = models.PositiveIntegerField(null=True)
+    source_length = models.PositiveIntegerField(null=True)
+
+    objects = EffectQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "seq"], name="one_effect_a_position"),
+            models.UniqueConstraint(fields=["run", "effect_id"], name="one_effect_an_id"),
+        ]
+        indexes = [
+            models.Index(
+                fields=["run", "seq"],
+                name="effect_errors",
+                condition=models.Q(status__in=["error", "cancelled"]),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"#{self.seq} {self.name or self.key}"
+
+
+class Tombstone(models.Model):
+    """A deleted run's id, refused for a while so that a late sender does not bring it back."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
+    external_id = models.CharField(max_length=NAME)
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "external_id"], name="one_tombstone_an_id"),
+        ]
+
+    def __str__(self) -> str:
+        return self.external_id

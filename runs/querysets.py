@@ -1,0 +1,27 @@
+"""Reads that are used twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import models
+
+if TYPE_CHECKING:
+    from runs.accounts.models import Project
+    from runs.models import Effect, Run  # noqa: F401
+
+
+class RunQuerySet(models.QuerySet["Run"]):
+    def of(self, project: Project) -> RunQuerySet:
+        """Runs of one project."""
+        return self.filter(project=project)
+
+    def for_list(self) -> RunQuerySet:
+        """Without the columns no list shows."""
+        return self.defer("header", "log_extra", "envelope", "metadata", "warnings")
+
+
+class EffectQuerySet(models.QuerySet["Effect"]):
+    def after(self, seq: int, limit: int) -> EffectQuerySet:
+        """The next `limit` effects behind position `seq`, in order."""
+        return self.filter(seq__gt=seq).order_by("seq")[:limit]

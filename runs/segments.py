@@ -1,0 +1,121 @@
+"""The recorded bytes: many records packed into one compressed segment, one read back by offset."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import zstandard
+
+from runs.models import Effect, Segment, SegmentKind
+
+TARGET_BYTES = 1024 * 1024
+"""A segment ends at about this size uncompressed; a larger record has one of its own."""
+LEVEL = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """One compressed segment and where each of its items lies: (offset, length) in order."""
+
+    data: bytes
+    raw_size: int
+    spans: tuple[tuple[int, int], ...]
+
+
+def compress(data: bytes) -> bytes:
+    return zstandard.ZstdCompressor(level=LEVEL).compress(data)
+
+
+def decompress(data: bytes | memoryview) -> bytes:
+    return zstandard.ZstdDecompressor().decompress(bytes(data))
+
+
+def pack(items: Iterable[bytes], target: int = TARGET_BYTES) -> Iterator[Packed]:
+    """Group consecutive items into segments of about `target` bytes, each compressed once."""
+    group: list[bytes] = []
+    size = 0
+    for item in items:
+        if group and size + len(item) > target:
+            yield _packed(group)
+            group, size = [], 0
+        group.append(item)
+        size += len(item)
+    if group:
+        yield _packed(group)
+
+
+def _packed(group: list[bytes]) -> Packed:
+    spans, offset = [], 0
+    for item in group:
+        spans.append((offset, len(item)))
+        offset += len(item)
+    return Packed(compress(b"".join(group)), offset, tuple(spans))
+
+
+_KEPT_SEGMENTS = 8
+_KEPT_MAX_BYTES = 4 * 1024 * 1024
+_kept: OrderedDict[int, bytes] = OrderedDict()
+_kept_lock = threading.Lock()
+
+
+def _segment_bytes(segment_id: int) -> bytes:
+    """A segment never changes once written, so a few stay unpacked for the next step's click."""
+    with _kept_lock:
+        if segment_id in _kept:
+            _kept.move_to_end(segment_id)
+            return _kept[segment_id]
+    data = decompress(Segment.objects.values_list("data", flat=True).get(pk=segment_id))
+    if len(data) <= _KEPT_MAX_BYTES:
+        with _kept_lock:
+            _kept[segment_id] = data
+            while len(_kept) > _KEPT_SEGMENTS:
+                _kept.popitem(last=False)
+    return data
+
+
+def forget_kept() -> None:
+    """Empty this process's unpacked segments (tests, and after a deletion)."""
+    with _kept_lock:
+        _kept.clear()
+
+
+def read(effect: Effect) -> bytes:
+    """The record's bytes exactly as received (or as redacted before storing)."""
+    data = _segment_bytes(effect.segment_id)
+    return data[effect.offset : effect.offset + effect.length]
+
+
+def read_wire(effect: Effect) -> bytes | None:
+    """The recorded provider exchange of this effect (a JSON object), if one was sent."""
+    if effect.wire_segment_id is None:
+        return None
+    assert effect.wire_offset is not None and effect.wire_length is not None
+    data = _segment_bytes(effect.wire_segment_id)
+    return data[effect.wire_offset : effect.wire_offset + effect.wire_length]
+
+
+def iter_records(run_id: int) -> Iterator[tuple[Effect, bytes]]:
+    """Every effect of a run with its bytes, in order, one segment in memory at a time."""
+    effects = Effect.objects.filter(run_id=run_id).order_by("seq").iterator(chunk_size=1000)
+    held: tuple[int, bytes] | None = None
+    for effect in effects:
+        if held is None or held[0] != effect.segment_id:
+            data = Segment.objects.values_list("data", flat=True).get(pk=effect.segment_id)
+            held = (effect.segment_id, decompress(data))
+        yield effect, held[1][effect.offset : effect.offset + effect.length]
+
+
+__all__ = [
+    "Packed",
+    "SegmentKind",
+    "compress",
+    "decompress",
+    "forget_kept",
+    "iter_records",
+    "pack",
+    "read",
+    "read_wire",
+]

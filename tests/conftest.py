@@ -1,0 +1,83 @@
+"""Shared fixtures: the real data, a project with people and keys, a clean cache each test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real logs; skipped visibly where it is missing, a failure in CI."""
+    where = Path(os.environ.get("REWYN_SHARED", ROOT.parent / "shared"))
+    if not (where / "data" / "rig").is_dir():
+        message = f"no real data at {where} (set REWYN_SHARED)"
+        pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
+    return where
+
+
+@pytest.fixture(autouse=True)
+def _clean_process_caches() -> Iterator[None]:
+    """Ids come again after a rollback, so nothing kept in the process may outlive a test."""
+    from runs import segments
+    from runs.accounts import keys
+
+    segments.forget_kept()
+    keys.forget_cached()
+    yield
+
+
+@pytest.fixture
+def project(db: None):
+    from runs.accounts.models import Project
+
+    return Project.objects.create(slug="acme", name="Acme")
+
+
+@pytest.fixture
+def make_member(project) -> Callable:
+    """make_member("viewer", project=…) -> a signed-in-able user with that role."""
+    from runs.accounts.models import Membership, User
+
+    def make(role: str = "member", email: str = "", of=None):
+        user = User.objects.create_user(email or f"{role}@example.com", "correct horse battery")
+        Membership.objects.create(user=user, project=of or project, role=role)
+        return user
+
+    return make
+
+
+@pytest.fixture
+def member_client(make_member) -> Client:
+    client = Client()
+    client.force_login(make_member("member"), backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+@pytest.fixture
+def api_key(project) -> str:
+    """The token of an admin key of `project`."""
+    from runs.accounts import keys
+    from runs.accounts.models import Scope
+
+    return keys.mint(project=project, name="test", scope=Scope.ADMIN)[1]
+
+
+@pytest.fixture
+def api(api_key: str) -> Callable:
+    """api("POST", "/api/v1/runs", body, **headers) -> Django's test response."""
+    client = Client(raise_request_exception=True)
+
+    def call(method: str, path: str, body: bytes | None = None, key: str | None = None, **headers):
+        headers = {"Authorization": f"Bearer {key or api_key}", **headers}
+        return client.generic(
+            method, path, body or b"", content_type="application/json", headers=headers
+        )
+
+    return call
