@@ -1,0 +1,150 @@
+"""Effect logs: read every shape, as a JSON document or JSON Lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from rewyn_sdk.errors import DecodeError
+from rewyn_sdk.jsontext import Scanner, decode_text
+from rewyn_sdk.lines import LineReader
+from rewyn_sdk.record import EffectRecord
+from rewyn_sdk.shapes import detect
+
+HEADER_FIELDS = (
+    "deliveries",
+    "delivery_limitations",
+    "stream_errors",
+    "run_spec",
+    "handlers",
+    "signature",
+    "hooks",
+    "required",
+    "bus",
+    "programs",
+)
+REQUIRED_HEADER_FIELDS = ("handlers", "signature", "hooks", "required")
+
+
+@dataclass(frozen=True, slots=True)
+class LogWarning:
+    """Something a log says that Rig would refuse or lose; `path` such as `records[3]`."""
+
+    code: str
+    message: str
+    path: str = ""
+
+
+@dataclass(slots=True)
+class EffectLog:
+    """A decoded log. `source` is "json" or "jsonl", `shape` one of `shapes.SHAPES`.
+
+    `extra` holds unknown keys of the top object.
+    """
+
+    header: dict[str, Any]
+    records: list[EffectRecord]
+    shape: str = "R44"
+    source: str = "json"
+    warnings: list[LogWarning] = field(default_factory=list)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def loads(cls, data: bytes | str, *, strict: bool = False) -> EffectLog:
+        """Read a log. DecodeError if it is none (strict: if Rig 0.44 would not decode it)."""
+        scanner = Scanner(decode_text(data), strict=strict)
+        reader = _Reader(scanner)
+        log = reader.read()
+        log.shape = detect(log.header, log.records)
+        log.warnings += _warnings(log)
+        return log
+
+    def record(self, effect_id: int) -> EffectRecord | None:
+        """The record of an id (the later one, if two claim it)."""
+        return next((r for r in reversed(self.records) if r.id == effect_id), None)
+
+
+class _Reader:
+    """Walks the top object, and hands over to the line reader when it is no whole log."""
+
+    def __init__(self, scanner: Scanner) -> None:
+        self.scanner = scanner
+        self.top: dict[str, Any] = {}
+        self.records: list[EffectRecord] = []
+        self.warnings: list[LogWarning] = []
+
+    def read(self) -> EffectLog:
+        start = self.scanner.skip(self.scanner.start)
+        end = self.scanner.members(start, self._member)
+        if "records" not in self.top:
+            return self._read_lines(start)
+        self.scanner.end(end)
+        self._take_notes("")
+        header = self.top.pop("header", {})
+        self.top.pop("records")
+        if not isinstance(header, dict):
+            raise DecodeError("the header must be an object", path="header")
+        return EffectLog(header, self.records, warnings=self.warnings, extra=self.top)
+
+    def _read_lines(self, start: int) -> EffectLog:
+        self.scanner.notes.clear()
+        lines = LineReader(self.scanner)
+        lines.read(start)
+        warnings = [LogWarning(*note) for note in lines.notes]
+        return EffectLog(lines.header, lines.records, source="jsonl", warnings=warnings)
+
+    def _member(self, key: str, place: int) -> int:
+        if self.scanner.strict and key in self.top:
+            self.scanner.fail(f"duplicate field `{key}`", place)
+        if key != "records":
+            self.top[key], end = self.scanner.value(place, depth=1)
+            self._take_notes(key)
+            return end
+        if self.scanner.peek(place) != "[":
+            self.scanner.fail("records must be an array", place)
+        self.top[key], self.records = None, []
+        return self.scanner.items(place, self._record)
+
+    def _record(self, place: int) -> int:
+        value, end = self.scanner.value(place, depth=2)
+        path = f"records[{len(self.records)}]"
+        if not isinstance(value, dict):
+            raise DecodeError("a record must be an object", path=path)
+        self._take_notes(path)
+        self.records.append(EffectRecord.of(value, self.scanner.text[place:end]))
+        return end
+
+    def _take_notes(self, path: str) -> None:
+        self.warnings += [LogWarning(code, text, path) for code, text in self.scanner.notes]
+        self.scanner.notes.clear()
+
+
+def _warnings(log: EffectLog) -> list[LogWarning]:
+    """What the whole log makes one wonder about."""
+    found = [LogWarning("unknown_key", f"unknown key `{key}`", key) for key in log.extra]
+    known = (*HEADER_FIELDS, *(("format",) if log.shape == "F1" else ()))
+    for key in log.header:
+        if key not in known and key != "format":
+            found.append(LogWarning("unknown_header_key", f"unknown key `{key}`", f"header.{key}"))
+    if log.header.get("format", 1) not in (0, 1):
+        found.append(LogWarning("newer_format", "a newer format", "header.format"))
+    for key in REQUIRED_HEADER_FIELDS:
+        if key not in log.header:
+            found.append(LogWarning("missing_header_key", f"no `{key}`", "header"))
+    return found + _record_warnings(log)
+
+
+def _record_warnings(log: EffectLog) -> list[LogWarning]:
+    found: list[LogWarning] = []
+    seen: set[int] = set()
+    for index, record in enumerate(log.records):
+        path = f"records[{index}]"
+        if record.id is None:
+            found.append(LogWarning("missing_id", "no id", path))
+        elif record.id in seen:
+            found.append(LogWarning("doubled_id", f"effect:{record.id} again", path))
+        else:
+            seen.add(record.id)
+        if record.tool_output_missing and log.shape != "F1":
+            found.append(LogWarning("missing_tool_output", "no `tool_output`", path))
+    return found
