@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         RewynError,
     )
     from rewyn_sdk.facts import ResponseFacts
+    from rewyn_sdk.header import check_header
     from rewyn_sdk.identity import fingerprint, run_spec
     from rewyn_sdk.log import EffectLog, LogWarning
     from rewyn_sdk.record import EffectRecord
@@ -38,6 +39,7 @@ _HOMES = {
     "RewynError": "errors",
     "canonical_bytes": "canonical",
     "canonical_json": "canonical",
+    "check_header": "header",
     "fingerprint": "identity",
     "run_spec": "identity",
     "stable_hash": "canonical",
@@ -56,6 +58,7 @@ __all__ = [
     "RewynError",
     "canonical_bytes",
     "canonical_json",
+    "check_header",
     "fingerprint",
     "run_spec",
     "stable_hash",

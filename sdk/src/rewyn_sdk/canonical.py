@@ -23,7 +23,7 @@ _MASK = 2**64 - 1
 # What json.dumps may write otherwise than serde_json: 1e-05 to 1e-09, and integers of 19 digits
 # and more. A match inside a string only costs the slower way.
 _DOUBTFUL = re.compile(r"e-0[5-9]|[0-9]{19}")
-_quote = json.JSONEncoder(ensure_ascii=False).encode
+quoted = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def canonical_json(value: Any) -> str:
@@ -102,7 +102,7 @@ def write(value: Any, number: Any = number_text) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return _quote(value)
+        return quoted(value)
     if isinstance(value, (int, float)):
         return str(number(value))
     if isinstance(value, (list, tuple)):
@@ -115,4 +115,4 @@ def write(value: Any, number: Any = number_text) -> str:
 def _member(key: Any, value: dict[str, Any], number: Any) -> str:
     if not isinstance(key, str):
         raise EncodeError(f"no JSON key: {key!r}")
-    return f"{_quote(key)}:{write(value[key], number)}"
+    return f"{quoted(key)}:{write(value[key], number)}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
+from rewyn_sdk.encode import rig_json
 from rewyn_sdk.facts import FAMILIES, as_list, as_object
 from rewyn_sdk.jsontext import Scanner
-from rewyn_sdk.record import EffectRecord, compact
+from rewyn_sdk.record import EffectRecord
 
 _CHAIN = 4
 _TOOLS = 64
@@ -45,7 +46,7 @@ class LineReader:
             self._merge(value["header"])
         elif "record" in value and "after" in value:
             whole = self._restore(value)
-            self._add(EffectRecord.of(whole, compact(whole), text))
+            self._add(EffectRecord.of(whole, rig_json(whole), text))
         elif "kind" in value or "outcome" in value:
             self._add(EffectRecord.of(value, text))
         else:

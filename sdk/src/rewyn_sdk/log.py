@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from rewyn_sdk.encode import rig_json
 from rewyn_sdk.errors import DecodeError
 from rewyn_sdk.jsontext import Scanner, decode_text
 from rewyn_sdk.lines import LineReader
 from rewyn_sdk.record import EffectRecord
+from rewyn_sdk.schema import inside, unknown
 from rewyn_sdk.shapes import detect
 
 HEADER_FIELDS = (
@@ -57,11 +60,51 @@ class EffectLog:
         log = reader.read()
         log.shape = detect(log.header, log.records)
         log.warnings += _warnings(log)
+        if strict:
+            log.check()
         return log
+
+    def check(self) -> None:
+        """DecodeError, with its path, if Rig 0.44 would not decode this log."""
+        from rewyn_sdk.r44 import LOG_HEADER  # heavy, and only for strict use
+
+        for key in self.extra:
+            raise unknown("field", key, ("header", "records"))
+        _at("header", lambda: LOG_HEADER(self.header))
+        for index, record in enumerate(self.records):
+            _at(f"records[{index}]", record.check)
+
+    def dumps(self, *, indent: int | None = 2) -> str:
+        """The log as one JSON document, laid out as Rig's committed logs are.
+
+        It is written in the shape it has; see `to_r44` for the others. EncodeError for a value
+        that JSON cannot hold.
+        """
+        values = [record.value for record in self.records]
+        document = {"header": ordered_header(self.header), "records": values, **self.extra}
+        return rig_json(document, indent=indent) + "\n"
+
+    def dumps_lines(self) -> str:
+        """The log as JSON Lines: one header line, then whole records."""
+        lines = [{"header": ordered_header(self.header)}, *(r.value for r in self.records)]
+        return "".join(rig_json(line) + "\n" for line in lines)
 
     def record(self, effect_id: int) -> EffectRecord | None:
         """The record of an id (the later one, if two claim it)."""
         return next((r for r in reversed(self.records) if r.id == effect_id), None)
+
+
+def ordered_header(header: dict[str, Any]) -> dict[str, Any]:
+    """The header with its fields in Rig's order, unknown ones last."""
+    known = {name: header[name] for name in HEADER_FIELDS if name in header}
+    return {**known, **{name: value for name, value in header.items() if name not in known}}
+
+
+def _at(path: str, check: Callable[[], Any]) -> None:
+    try:
+        check()
+    except DecodeError as error:
+        raise inside(error, path) from None
 
 
 class _Reader:
@@ -80,6 +123,8 @@ class _Reader:
             return self._read_lines(start)
         self.scanner.end(end)
         self._take_notes("")
+        if self.scanner.strict and "header" not in self.top:
+            raise DecodeError("missing field `header`")
         header = self.top.pop("header", {})
         self.top.pop("records")
         if not isinstance(header, dict):

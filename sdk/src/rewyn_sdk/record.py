@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +31,10 @@ class EffectRecord:
         start = scanner.skip(scanner.start)
         value, end = scanner.value(start, depth=2)
         scanner.end(end)
-        return cls.of(value, scanner.text[start:end])
+        record = cls.of(value, scanner.text[start:end])
+        if strict:
+            record.check()
+        return record
 
     @classmethod
     def of(cls, value: Any, text: str, source_line: str | None = None) -> EffectRecord:
@@ -40,6 +42,12 @@ class EffectRecord:
         if not isinstance(value, dict):
             raise DecodeError(f"a record must be an object, not {type(value).__name__}")
         return cls(value, to_bytes(text), None if source_line is None else to_bytes(source_line))
+
+    def check(self) -> None:
+        """DecodeError if Rig 0.44 would not decode this record."""
+        from rewyn_sdk.r44 import RECORD  # a quarter of the import time, and only for strict use
+
+        RECORD(self.value)
 
     @property
     def id(self) -> int | None:
@@ -167,8 +175,3 @@ class EffectRecord:
 def to_bytes(text: str) -> bytes:
     """The bytes a text came from, with the bytes of "surrogatepass" for a raw lone surrogate."""
     return text.encode("utf-8", "surrogatepass")
-
-
-def compact(value: Any) -> str:
-    """JSON text of one line, keys as they are."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
