@@ -4,7 +4,7 @@ instead of failing, so that no record can break the page that shows it."""
 import re
 from typing import Any
 
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _SPACE = re.compile(r"\s+")
 
 
@@ -28,8 +28,14 @@ def pick(value: object, *path: str) -> Any:
 
 
 def clean(value: str) -> str:
-    """`value` fit for a text column: NUL, lone surrogates and controls are shown as U+FFFD."""
-    return _CONTROL.sub("\ufffd", value)
+    """`value` fit for a page or a text column: controls become their pictures (NUL is ␀, ESC is ␛),
+    lone surrogates and C1 controls the replacement character."""
+    return _CONTROL.sub(_picture, value)
+
+
+def _picture(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return chr(0x2400 + code) if code < 0x20 else "␡" if code == 0x7F else "\ufffd"
 
 
 def one_line(value: str, limit: int) -> str:
@@ -42,3 +48,22 @@ def one_line(value: str, limit: int) -> str:
 
 def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def escape(key: str) -> str:
+    """An object key as a step of a JSON pointer (RFC 6901)."""
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def at(document: object, pointer: str) -> Any:
+    """The value at a JSON pointer. Raises KeyError where there is none."""
+    value = document
+    for step in pointer.split("/")[1:] if pointer else []:
+        key = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, dict):
+            value = value[key]
+        elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+            value = value[int(key)]
+        else:
+            raise KeyError(pointer)
+    return value

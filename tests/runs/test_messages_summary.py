@@ -64,7 +64,7 @@ def test_whole_numbers_are_not_taken_for_booleans() -> None:
 
 def test_text_unfit_for_a_column_is_replaced_visibly() -> None:
     kind = {"effect": "custom", "kind": "x", "payload": "a\x00b\ud800c"}
-    assert summarise({"kind": kind}) == "x a�b�c"
+    assert summarise({"kind": kind}) == "x a␀b�c"
 
 
 @pytest.mark.parametrize("effect", EFFECTS)

@@ -1,0 +1,182 @@
+"""OpenAI chat completions (and all that speak it): the bodies as they went over the wire."""
+
+from collections.abc import Callable
+from typing import Any
+
+from runs.messages import exact
+from runs.messages.facts import facts_of, rest, structured, usage_facts
+from runs.messages.loose import items, obj, pick, text
+from runs.messages.parts import (
+    Answer,
+    Call,
+    Data,
+    Failure,
+    Media,
+    Message,
+    Part,
+    Reasoning,
+    Request,
+    Result,
+    Text,
+    Tool,
+)
+
+_TURN = {"role", "content", "name", "tool_calls", "tool_call_id", "refusal", "reasoning_content",
+         "reasoning", "annotations"}  # fmt: skip
+
+
+def request(body: dict[str, Any], pointer: str) -> Request:
+    turns = items(body.get("messages"))
+    return Request(
+        "completion",
+        messages=tuple(_turn(obj(one), f"{pointer}/messages/{i}") for i, one in enumerate(turns)),
+        tools=offers(body.get("tools"), f"{pointer}/tools"),
+        facts=facts_of(body, {"messages", "tools"}),
+        parts=structured(body, {"messages", "tools"}, pointer),
+    )
+
+
+def answer(body: dict[str, Any], pointer: str) -> Answer:
+    if "error" in body and "choices" not in body:
+        return Answer(failure=failure(body["error"], f"{pointer}/error"))
+    choices = [obj(choice) for choice in items(body.get("choices"))]
+    said: list[Part] = []
+    for index, choice in enumerate(choices):
+        at = f"{pointer}/choices/{index}/message"
+        said += _turn_parts(obj(choice.get("message")), at)
+    return Answer(
+        parts=tuple(said),
+        facts=facts_of({key: body.get(key) for key in ("id", "model", "system_fingerprint")}),
+        usage=usage_facts(obj(body.get("usage"))),
+        finish=", ".join(filter(None, (text(choice.get("finish_reason")) for choice in choices))),
+    )
+
+
+def failure(value: object, pointer: str) -> Failure:
+    """The error object that OpenAI and those like it answer with."""
+    error = obj(value)
+    kind = text(error.get("type")) or "error"
+    said = text(error.get("message")) or exact.compact(value)
+    return Failure(kind, said, facts_of(error, {"message", "type"}), pointer=pointer)
+
+
+def offers(value: object, pointer: str) -> tuple[Tool, ...]:
+    """Tools offered: nested under `function` (chat) or flat (responses), built-in ones by type."""
+    return tuple(_offer(one, f"{pointer}/{index}") for index, one in enumerate(items(value)))
+
+
+def _offer(value: object, pointer: str) -> Tool:
+    offer = obj(value)
+    function = obj(offer.get("function")) or offer
+    name = text(function.get("name")) or text(offer.get("type"))
+    schema = function.get("parameters") or {k: v for k, v in offer.items() if k != "type"}
+    return Tool(name, text(function.get("description")), schema, pointer, raw=value)
+
+
+def arguments(value: object, pointer: str, identity: str, name: str) -> Call:
+    """A call whose arguments are JSON in a string."""
+    if not isinstance(value, str):
+        return Call(identity, name, value, pointer)
+    try:
+        return Call(identity, name, exact.loads(value) if value else {}, pointer)
+    except ValueError:
+        return Call(identity, name, None, pointer, invalid=value)
+
+
+def _turn(turn: dict[str, Any], pointer: str) -> Message:
+    role = text(turn.get("role")) or "message"
+    said = _turn_parts(turn, pointer)
+    if role in ("tool", "function"):
+        identity, name = text(turn.get("tool_call_id")), text(turn.get("name"))
+        said = [Result(identity, name, tuple(said), pointer)]
+    return Message(role, tuple(said), pointer, text(turn.get("name")), raw=turn)
+
+
+def _turn_parts(turn: dict[str, Any], pointer: str) -> list[Part]:
+    thought = turn.get("reasoning_content") or turn.get("reasoning")
+    parts: list[Part] = []
+    if isinstance(thought, str) and thought:
+        parts.append(Reasoning(thought, f"{pointer}/reasoning_content"))
+    parts += content(turn.get("content"), f"{pointer}/content")
+    if isinstance(turn.get("refusal"), str):
+        parts.append(Text(turn["refusal"], f"{pointer}/refusal", "refusal"))
+    for index, call in enumerate(items(turn.get("tool_calls"))):
+        parts.append(_call(obj(call), f"{pointer}/tool_calls/{index}"))
+    return [*parts, *rest(turn, _TURN, pointer)]
+
+
+def _call(call: dict[str, Any], pointer: str) -> Part:
+    function = obj(call.get("function"))
+    if not function:
+        return Data(call, pointer, text(call.get("type")), unknown=True)
+    at = f"{pointer}/function/arguments"
+    return arguments(
+        function.get("arguments"), at, text(call.get("id")), text(function.get("name"))
+    )
+
+
+def content(value: object, pointer: str) -> list[Part]:
+    """A message's content: text, or a list of typed parts (chat and responses spellings)."""
+    if isinstance(value, str):
+        return [Text(value, pointer)] if value else []
+    return [_part(one, f"{pointer}/{index}") for index, one in enumerate(items(value))]
+
+
+def _part(value: object, pointer: str) -> Part:
+    part = obj(value)
+    read = _READERS.get(text(part.get("type")))
+    shown = read(part, pointer) if read else None
+    return shown or Data(value, pointer, text(part.get("type")), unknown=True)
+
+
+def _text(part: dict[str, Any], pointer: str) -> Part | None:
+    key = "refusal" if "refusal" in part else "text"
+    said = part.get(key)
+    label = "refusal" if key == "refusal" else ""
+    return Text(said, f"{pointer}/{key}", label) if isinstance(said, str) else None
+
+
+def _image(part: dict[str, Any], pointer: str) -> Part | None:
+    image = part.get("image_url")
+    url = text(image) or text(pick(image, "url"))
+    detail = text(pick(image, "detail")) or text(part.get("detail"))
+    if not url and part.get("file_id"):
+        return Media("image", "file", text(part["file_id"]), "", pointer, detail=detail)
+    return from_url("image", url, pointer, detail=detail) if url else None
+
+
+def _audio(part: dict[str, Any], pointer: str) -> Part | None:
+    audio = obj(part.get("input_audio"))
+    kind = f"audio/{text(audio.get('format')) or 'wav'}"
+    return Media("audio", "base64", text(audio.get("data")), kind, pointer)
+
+
+def _file(part: dict[str, Any], pointer: str) -> Part | None:
+    file = obj(part.get("file")) or part
+    name = text(file.get("filename"))
+    if file.get("file_id"):
+        return Media("document", "file", text(file["file_id"]), "", pointer, name)
+    url = text(file.get("file_data")) or text(file.get("file_url"))
+    return from_url("document", url, pointer, name) if url else None
+
+
+def from_url(media: str, url: str, pointer: str, name: str = "", detail: str = "") -> Media:
+    """Media behind a URL; a `data:` URL holds the bytes itself."""
+    head, comma, data = url.partition(",")
+    if comma and head.startswith("data:") and head.endswith(";base64"):
+        kind = head.removeprefix("data:").removesuffix(";base64")
+        return Media(media, "base64", data, kind, pointer, name, detail)
+    return Media(media, "url", url, "", pointer, name, detail)
+
+
+_READERS: dict[str, Callable[[dict[str, Any], str], Part | None]] = {
+    "text": _text,
+    "input_text": _text,
+    "output_text": _text,
+    "refusal": _text,
+    "image_url": _image,
+    "input_image": _image,
+    "input_audio": _audio,
+    "file": _file,
+    "input_file": _file,
+}
