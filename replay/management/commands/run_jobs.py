@@ -1,0 +1,28 @@
+"""Do every queued replay in this process, without a broker."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from replay import jobs
+from replay.models import Replay, ReplayStatus
+
+
+class Command(BaseCommand):
+    help = "Take back what lost its worker, then do queued replays until none is left."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--limit", type=int, default=None, help="stop after so many")
+
+    def handle(self, *args: Any, limit: int | None, **options: Any) -> None:
+        jobs.sweep()
+        done = 0
+        while limit is None or done < limit:
+            oldest = Replay.objects.filter(status=ReplayStatus.QUEUED).order_by("pk").first()
+            if oldest is None:
+                break
+            done += jobs.run_job(oldest.public_id)
+        self.stdout.write(f"{done} replays done")

@@ -1,0 +1,16 @@
+"""One sweep, for installations that run it from a timer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from replay import jobs
+
+
+class Command(BaseCommand):
+    help = "Take back replays whose worker is gone, and ring for those that wait."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self.stdout.write(f"{jobs.sweep(fresh=True)} replays touched")
