@@ -10,15 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from itertools import count
 from typing import Any, Literal
 
+from rewyn_sdk.align import align
 from rewyn_sdk.canonical import canonical_json
 
 Op = Literal["add", "remove", "replace"]
-
-# SequenceMatcher is quadratic where much repeats; beyond this many cells items pair by place.
-_CELLS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,52 +74,18 @@ def _object_changes(a: dict[str, Any], b: dict[str, Any], old: str, new: str) ->
 
 
 def _list_changes(a: list[Any], b: list[Any], old: str, new: str) -> Iterator[Change]:
-    for tag, start, end, new_start, new_end in _alignment(a, b):
-        if tag == "equal":
-            continue
-        paired = min(end - start, new_end - new_start)
-        for step in range(paired):
-            here, there = pointer(old, start + step), pointer(new, new_start + step)
-            yield from _changes(a[start + step], b[new_start + step], here, there)
-        for index in range(start + paired, end):
+    for block in align([canonical_json(item) for item in a], [canonical_json(item) for item in b]):
+        paired = min(block.end - block.start, block.new_end - block.new_start)
+        # Equal blocks too: NaN and None, or 10**30 and 1e30, have one canonical text.
+        for index, new_index in zip(
+            range(block.start, block.start + paired), count(block.new_start), strict=False
+        ):
+            here, there = pointer(old, index), pointer(new, new_index)
+            yield from _changes(a[index], b[new_index], here, there)
+        for index in range(block.start + paired, block.end):
             yield Change("remove", pointer(old, index), None, a[index])
-        for index in range(new_start + paired, new_end):
+        for index in range(block.new_start + paired, block.new_end):
             yield Change("add", None, pointer(new, index), None, b[index])
-
-
-_Block = tuple[str, int, int, int, int]
-
-
-def _alignment(a: list[Any], b: list[Any]) -> Iterable[_Block]:
-    """Blocks of equal and of differing items, as SequenceMatcher gives them."""
-    left, right = [_form(item) for item in a], [_form(item) for item in b]
-    head = _common(left, right)
-    tail = _common(left[head:][::-1], right[head:][::-1])
-    ends = len(a) - tail, len(b) - tail
-    middle = left[head : ends[0]], right[head : ends[1]]
-    if not middle[0] or not middle[1] or _cells(*middle) > _CELLS:
-        return [("replace", head, ends[0], head, ends[1])]
-    blocks = SequenceMatcher(None, *middle, autojunk=False).get_opcodes()
-    return [(tag, i + head, j + head, k + head, m + head) for tag, i, j, k, m in blocks]
-
-
-def _form(item: Any) -> str:
-    """Items that are equal by our rule have one form, even where JSON tells them apart."""
-    return canonical_json(item).replace("-0.0", "0.0")
-
-
-def _common(left: list[str], right: list[str]) -> int:
-    count = 0
-    for one, other in zip(left, right, strict=False):
-        if one != other:
-            break
-        count += 1
-    return count
-
-
-def _cells(left: list[str], right: list[str]) -> int:
-    """About the work SequenceMatcher has: pairs of equal items, and each item once."""
-    return len(left) * len(right)
 
 
 def to_json_patch(changes: Iterable[Change]) -> list[dict[str, Any]]:
