@@ -161,6 +161,7 @@ USE_TZ = True
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = Path(env.str("STATIC_ROOT", str(REWYN_HOME / "staticfiles")))
+STATIC_ROOT.mkdir(parents=True, exist_ok=True)
 # Served from the finders: no collectstatic step before the first start.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG

@@ -1,0 +1,1 @@
+"""Measurements: one command each, figures printed, never part of the tests."""

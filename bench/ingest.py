@@ -1,0 +1,123 @@
+"""How many runs a second become visible, from several clients at once.
+
+    python -m bench.ingest [--runs 10000] [--clients 4]
+
+Bodies are those of shared/bench/workload.py (12 effects, 70 KB a run on average), made before the
+clock starts. Prints runs a second, the delay from a POST's answer to the run being listed, bytes
+stored of bytes sent, and memory before and after. DATABASE_URL chooses the database.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from bench.limits import bare_store
+from bench.product import Client, Product, percentile
+
+
+def make_bodies(folder: Path, first: int, count: int) -> Path:
+    """Write `count` bodies to a file of frames (so that memory holds one at a time)."""
+    import struct
+
+    import workload
+
+    path = folder / f"bodies-{first}"
+    with path.open("wb") as file:
+        for run in workload.runs(count, seed=1, first=first):
+            body = workload.to_post(run)
+            file.write(struct.pack("<I", len(body)))
+            file.write(body)
+    return path
+
+
+def send_all(port: int, key: str, path: Path, results: multiprocessing.Queue) -> None:
+    import workload
+
+    client, took, sent = Client(port, key), [], 0
+    for body in workload.frames(str(path)):
+        began = time.perf_counter()
+        status, answer = client.send("POST", "/api/v1/runs", body)
+        took.append(time.perf_counter() - began)
+        sent += len(body)
+        assert status == 201, answer[:300]
+    results.put((took, sent))
+
+
+def visible_delay(product: Product, first: int, count: int = 50) -> list[float]:
+    """Seconds from a POST's answer until the read API shows that run."""
+    import workload
+
+    client, delays = product.client(), []
+    for run in workload.runs(count, seed=2, first=first):
+        status, _ = client.send("POST", "/api/v1/runs", workload.to_post(run))
+        assert status == 201
+        began = time.perf_counter()
+        while client.send("GET", f"/api/v1/runs/{run['run_id']}")[0] != 200:
+            pass
+        delays.append(time.perf_counter() - began)
+    return delays
+
+
+def stored_bytes(product: Product) -> int:
+    url = os.environ.get("DATABASE_URL", "")
+    if not url.startswith("postgres"):
+        return product.database_bytes()
+    import psycopg
+
+    with psycopg.connect(url) as db:
+        row = db.execute("SELECT pg_database_size(current_database())").fetchone()
+    return int(row[0]) if row else 0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=10_000)
+    parser.add_argument("--clients", type=int, default=4)
+    options = parser.parse_args()
+    each = options.runs // options.clients
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [make_bodies(Path(folder), i * each, each) for i in range(options.clients)]
+        import workload
+
+        sample = [workload.to_post(run) for run in workload.runs(400, seed=3)]
+        print(f"machine: {bare_store(sample):.0f} runs/s compressed and written by bare code")
+        with Product() as product:
+            measure(product, paths, each * options.clients)
+
+
+def measure(product: Product, paths: list[Path], count: int) -> None:
+    empty, before = stored_bytes(product), product.rss_mib()
+    results: multiprocessing.Queue = multiprocessing.Queue()
+    clients = [
+        multiprocessing.Process(target=send_all, args=(product.port, product.key, path, results))
+        for path in paths
+    ]
+    began = time.perf_counter()
+    for client in clients:
+        client.start()
+    outcomes = [results.get() for _ in clients]
+    seconds = time.perf_counter() - began
+    took = [t for times, _ in outcomes for t in times]
+    sent = sum(size for _, size in outcomes)
+    after, stored = product.rss_mib(), stored_bytes(product) - empty
+    print(f"product: {count / seconds:.0f} runs/s from {len(paths)} clients ({count} runs)")
+    p50, p95 = percentile(took, 0.5) * 1e3, percentile(took, 0.95) * 1e3
+    print(f"POST: p50 {p50:.1f} ms, p95 {p95:.1f} ms, slowest {max(took) * 1e3:.0f} ms")
+    share, each = stored / sent, stored / count / 1e3
+    print(f"stored: {share:.1%} of {sent / 1e6:.0f} MB sent, {each:.1f} KB a run")
+    print(f"memory: {before:.0f} MiB before, {after:.0f} MiB after, all processes")
+    delays = visible_delay(product, first=count * 2)
+    print(
+        f"visible after POST: median {statistics.median(delays) * 1e3:.1f} ms,"
+        f" slowest {max(delays) * 1e3:.1f} ms"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""`make run`: migrate, load the demo once, serve, and print how to get in."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from argparse import ArgumentParser
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from replay.fake_provider import FakeProvider
+from rewyn_web import serve
+from runs import demo
+from runs.accounts import bootstrap
+from runs.accounts.models import Project, User
+
+LINK_LIFETIME = timedelta(hours=12)
+
+
+class Command(BaseCommand):
+    help = "Start the product on this machine and print its address."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--host", default=os.environ.get("HOST", "127.0.0.1"))
+        parser.add_argument("--port", type=int, default=int(os.environ.get("PORT", "8010")))
+        parser.add_argument("--workers", type=int, default=int(os.environ.get("WEB_WORKERS", "2")))
+        parser.add_argument("--threads", type=int, default=int(os.environ.get("WEB_THREADS", "4")))
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        migrate_if_needed()
+        wanted, host = options["port"], options["host"]
+        try:
+            port = serve.free_port(host, wanted)
+        except serve.NoFreePort as error:
+            raise CommandError(str(error)) from error
+        if port != wanted:
+            self.stderr.write(f"Port {wanted} is taken; using {port}.")
+        owner, project, key = first_project()
+        start_demo_provider()
+        base = f"http://{host}:{port}"
+        link = base + bootstrap.make_sign_in_link(owner, LINK_LIFETIME)
+        connection.close()
+        serve.when_alive(base, lambda: self.greet(base, link, key, project))
+        serve.serve(host, port, options["workers"], options["threads"])
+
+    def greet(self, base: str, link: str, key: str, project: Project) -> None:
+        log = shlex.quote(str(demo.EXAMPLE.relative_to(Path.cwd())))
+        self.stdout.write(
+            f"Open  {link}\n"
+            f"Key   {key}\n"
+            f"Try   curl -H 'Authorization: Bearer {key}' --data-binary @{log} "
+            f"'{base}/api/v1/effect-logs?agent=my-agent'"
+        )
+        self.stdout.flush()
+
+
+def migrate_if_needed() -> None:
+    """Bring the database up to date; looking first is cheaper than `migrate` doing nothing."""
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        call_command("migrate", interactive=False, verbosity=0)
+
+
+def demo_wanted() -> bool:
+    return os.environ.get("REWYN_DEMO", "1").lower() not in ("0", "false", "no", "")
+
+
+def first_project() -> tuple[User, Project, str]:
+    """The owner, the first project (the demo's where one is wanted) and its kept key."""
+    owner = bootstrap.ensure_owner()
+    wanted = demo_wanted()
+    slug, name = (demo.SLUG, demo.NAME) if wanted else ("main", "Main")
+    project = Project.objects.order_by("pk").first() or bootstrap.ensure_project(slug, name, owner)
+    marker = settings.REWYN_HOME / "demo-loaded"
+    if wanted and not marker.exists():
+        demo.load(bootstrap.ensure_project(demo.SLUG, demo.NAME, owner))
+        marker.touch()
+    key = bootstrap.ensure_key(project, settings.REWYN_HOME / "key")
+    return owner, project, key
+
+
+def start_demo_provider() -> None:
+    """Give the demo a provider on loopback, so that its replays work without a key or network."""
+    if not demo_wanted() or not Project.objects.filter(is_demo=True).exists():
+        return
+    provider = FakeProvider().__enter__()  # it ends with this process
+    os.environ["REWYN_FAKE_PROVIDER_URL"] = provider.base_url

@@ -1,0 +1,80 @@
+"""Serving on one machine: find a port, start granian, say when it answers."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+
+PORTS_TRIED = 50
+GRACE_SECONDS = 2
+"""How long a stopping worker may finish its requests; Ctrl-C ends everything within 3 s."""
+
+
+class NoFreePort(RuntimeError):
+    """Every port in the tried range is taken."""
+
+
+def is_free(host: str, port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return False
+    return True
+
+
+def free_port(host: str, wanted: int) -> int:
+    """`wanted`, or the next free port behind it. Raises NoFreePort."""
+    for port in range(wanted, min(wanted + PORTS_TRIED, 65536)):
+        if is_free(host, port):
+            return port
+    raise NoFreePort(f"ports {wanted} to {wanted + PORTS_TRIED - 1} are all taken")
+
+
+def when_alive(base_url: str, then: Callable[[], None], patience: float = 60.0) -> None:
+    """Call `then` from a thread as soon as `base_url`/healthz answers."""
+
+    def wait() -> None:
+        until = time.monotonic() + patience
+        while time.monotonic() < until:
+            if _answers(f"{base_url}/healthz"):
+                then()
+                return
+            time.sleep(0.02)
+
+    threading.Thread(target=wait, name="when-alive", daemon=True).start()
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=2) as response:
+            return bool(response.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def serve(host: str, port: int, workers: int, threads: int) -> None:
+    """Run granian until it is told to stop (SIGINT, SIGTERM)."""
+    from granian.constants import Interfaces
+    from granian.log import LogLevels
+    from granian.server import Server
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "rewyn_web.settings")
+    Server(
+        "rewyn_web.wsgi:application",
+        address=host,
+        port=port,
+        interface=Interfaces.WSGI,
+        workers=workers,
+        blocking_threads=threads,
+        log_level=LogLevels.warning,
+        workers_kill_timeout=GRACE_SECONDS,
+        respawn_failed_workers=True,
+        websockets=False,
+    ).serve()

@@ -1,0 +1,142 @@
+"""`manage.py up` as a person meets it: three lines, a port, data that stays, a quick stop."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LINES = re.compile(r"^Open  (http://\S+)\nKey   (rw_\S+)\nTry   (curl .+)$", re.M)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Started:
+    def __init__(self, process: subprocess.Popen[bytes], log: Path, began: float) -> None:
+        self.process, self.log = process, log
+        text = wait_for(lambda: LINES.search(log.read_text()), process)
+        self.seconds = time.monotonic() - began
+        self.link, self.key, self.curl = text.groups()
+        self.base = re.match(r"http://[^/]+", self.link).group(0)
+
+    def get(self, path: str) -> Any:
+        request = urllib.request.Request(
+            self.base + path, headers={"Authorization": f"Bearer {self.key}"}
+        )
+        with urllib.request.urlopen(request, timeout=10) as response:
+            return json.load(response)
+
+    def stop(self) -> float:
+        began = time.monotonic()
+        os.killpg(self.process.pid, signal.SIGINT)
+        self.process.wait(20)
+        return time.monotonic() - began
+
+
+def wait_for(look, process: subprocess.Popen[bytes], patience: float = 60.0):
+    until = time.monotonic() + patience
+    while time.monotonic() < until:
+        if found := look():
+            return found
+        assert process.poll() is None, "it ended before it answered"
+        time.sleep(0.02)
+    raise AssertionError("no answer in time")
+
+
+@contextmanager
+def up(home: Path, port: int, **environment: str) -> Iterator[Started]:
+    log = home.with_name(f"log-{time.monotonic_ns()}")
+    clean = {k: v for k, v in os.environ.items() if k not in ("DATABASE_URL", "REDIS_URL")}
+    env = {**clean, "REWYN_HOME": str(home), "PORT": str(port), **environment}
+    began = time.monotonic()
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            [sys.executable, "manage.py", "up"],
+            cwd=ROOT,
+            env=env,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        yield Started(process, log, began)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(5)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+def test_first_start_shows_the_demo_and_the_second_keeps_everything(home: Path) -> None:
+    port = free_port()
+    with up(home, port) as first:
+        demo = first.get("/api/v1/runs")["results"]
+        assert len(demo) >= 10
+        assert first.get("/healthz")["status"] == "ok"
+        ready = first.get("/readyz")
+        assert {k: ready[k] for k in ("database", "worker", "disk")} == dict.fromkeys(
+            ("database", "worker", "disk"), "ok"
+        )
+        assert first.stop() < 3
+    with up(home, port) as second:
+        assert second.seconds < 6  # 3 s is the promise on an idle machine; bench/start.py measures
+        assert second.key == first.key
+        assert second.link != first.link
+        assert [r["id"] for r in second.get("/api/v1/runs")["results"]] == [r["id"] for r in demo]
+
+
+def test_without_the_demo_there_is_nothing_yet(home: Path) -> None:
+    with up(home, free_port(), REWYN_DEMO="0") as started:
+        assert started.get("/api/v1/runs")["results"] == []
+
+
+def test_a_taken_port_is_named_and_the_next_one_used(home: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with up(home, port, REWYN_DEMO="0") as started:
+            assert f"Port {port} is taken" in started.log.read_text()
+            assert started.get("/healthz")["status"] == "ok"
+            assert started.base != f"http://127.0.0.1:{port}"
+
+
+def test_the_printed_curl_works_as_printed(home: Path) -> None:
+    with up(home, free_port()) as started:
+        done = subprocess.run(
+            ["bash", "-c", f"{started.curl} --silent --write-out '\\n%{{http_code}}'"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
+        answer, status = done.stdout.rsplit("\n", 1)
+        assert status in ("200", "201"), answer
+        assert json.loads(answer)["effects"]["stored"] == 2
+
+
+def test_the_key_and_secret_are_readable_to_their_owner_only(home: Path) -> None:
+    with up(home, free_port(), REWYN_DEMO="0"):
+        for name in ("key", "secret_key"):
+            assert (home / name).stat().st_mode & 0o777 == 0o600
