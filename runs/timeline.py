@@ -1,0 +1,290 @@
+"""Where each effect of a run stands: marks on the tape, windows of the step list. Pure.
+
+The tape is drawn in units of its own (WIDTH wide); the page stretches it. A lane shows at most one
+mark per COLUMN units, so its size does not grow with the run.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+WIDTH = 1200
+COLUMN = 4
+MIN_MARK = 3
+LANE_HEIGHT = 18
+GAP_WIDTH = 26
+"""Units that an idle stretch takes, however long it was."""
+MAX_GAPS = 12
+WINDOW = 250
+LANES = {
+    "completion": "model",
+    "tool": "tool",
+    "memory": "memory",
+    "retrieve": "vector",
+    "embed": "vector",
+    "rerank": "vector",
+}
+"""Family → lane; any other family is `custom`."""
+LANE_ORDER = ("model", "tool", "memory", "vector", "custom")
+_SECOND, _MINUTE, _HOUR, _DAY = 1000, 60_000, 3_600_000, 86_400_000
+_DECIMAL = [m * 10**e for e in range(13) for m in (1, 2, 5)]
+_STEPS_MS = [
+    *(step for step in _DECIMAL if step < _SECOND),
+    *(n * _SECOND for n in (1, 2, 5, 10, 15, 30)),
+    *(n * _MINUTE for n in (1, 2, 5, 10, 15, 30)),
+    *(n * _HOUR for n in (1, 2, 3, 6, 12)),
+    *(n * _DAY for n in _DECIMAL),
+]
+"""Steps of a ruler that people count in."""
+_TICK_SPACE = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One effect: `start` in ms since the epoch and its `duration` in ms, where they are known."""
+
+    seq: int
+    family: str
+    failed: bool
+    start: float | None
+    duration: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One or more effects drawn as one bar; `seq` is the first of them."""
+
+    seq: int
+    lane: str
+    y: int
+    x: float
+    width: float
+    failed: bool
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """An idle stretch, compressed; `ms` is its true length."""
+
+    x: float
+    ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    x: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Time → units, piecewise linear: `starts[i]` ms lies at `xs[i]`, then `scale` units a ms
+    up to `ends[i]`. Without times (`starts` empty) the axis goes by position."""
+
+    starts: tuple[float, ...]
+    ends: tuple[float, ...]
+    xs: tuple[float, ...]
+    scale: float
+    last_seq: int
+
+    @property
+    def by_time(self) -> bool:
+        return bool(self.starts)
+
+    @property
+    def span(self) -> float:
+        """Milliseconds from the first start to the last end."""
+        return self.ends[-1] - self.starts[0] if self.starts else 0.0
+
+    def x(self, seq: int, start: float | None) -> float:
+        """Where an effect begins. One without a time, on a time axis, stands at the left end."""
+        if not self.by_time:
+            return (seq - 1) / max(self.last_seq, 1) * WIDTH
+        return self.time_x(self.starts[0] if start is None else start)
+
+    def time_x(self, ms: float) -> float:
+        piece = max(bisect_right(self.starts, ms) - 1, 0)
+        inside = min(max(ms, self.starts[piece]), self.ends[piece]) - self.starts[piece]
+        return self.xs[piece] + inside * self.scale
+
+
+@dataclass(frozen=True, slots=True)
+class Tape:
+    axis: Axis
+    marks: tuple[Mark, ...]
+    gaps: tuple[Gap, ...]
+    ticks: tuple[Tick, ...]
+    lanes: tuple[str, ...]
+    width: int = WIDTH
+
+    @property
+    def height(self) -> int:
+        return max(len(self.lanes), 1) * LANE_HEIGHT + 12
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Rows `first`..`last` (positions) of the step list; only a loaded one is in the page."""
+
+    first: int
+    last: int
+    loaded: bool
+
+
+def tape(moments: Iterable[Moment], last_seq: int) -> Tape:
+    """The whole run at a glance. `moments` in log order; the order is never changed by clocks."""
+    placed = list(_without_holes(moments))
+    axis = _axis(placed, last_seq)
+    present = {lane_of(moment.family) for moment in placed}
+    lanes = tuple(lane for lane in LANE_ORDER if lane in present)
+    gaps = tuple(
+        Gap(x - GAP_WIDTH, after - before)
+        for x, before, after in zip(axis.xs[1:], axis.ends, axis.starts[1:], strict=False)
+    )
+    return Tape(axis, tuple(_marks(placed, axis, lanes)), gaps, tuple(_ticks(axis)), lanes)
+
+
+def lane_of(family: str) -> str:
+    return LANES.get(family, "custom")
+
+
+def indent(family: str, depth: int) -> int:
+    """Steps to the right in the list: nested under its parent, a tool under its model call."""
+    return min(2 * depth + (family == "tool"), 12)
+
+
+def windows(last_seq: int, at: int, size: int = WINDOW) -> list[Window]:
+    """The step list in windows of `size` rows; the one around `at` comes with the page."""
+    return [
+        Window(first, min(first + size - 1, last_seq), first <= at < first + size)
+        for first in range(1, last_seq + 1, size)
+    ]
+
+
+def _without_holes(moments: Iterable[Moment]) -> Iterator[Moment]:
+    """An effect without a time stands where the one before it ended."""
+    at: float | None = None
+    for moment in moments:
+        if moment.start is not None:
+            at = moment.start + max(moment.duration or 0.0, 0.0)
+        yield moment if moment.start is not None or at is None else replace(moment, start=at)
+
+
+def _axis(moments: Sequence[Moment], last_seq: int) -> Axis:
+    spans = sorted(
+        (moment.start, moment.start + max(moment.duration or 0.0, 0.0))
+        for moment in moments
+        if moment.start is not None
+    )
+    if len(spans) * 2 < len(moments) or not spans or spans[0][0] == max(end for _, end in spans):
+        return Axis((), (), (), 0.0, last_seq)
+    busy = _busy(spans)
+    pieces = _joined(busy, _idle_limit(busy))
+    total = sum(end - start for start, end in pieces)
+    scale = (WIDTH - GAP_WIDTH * (len(pieces) - 1)) / total if total else 0.0
+    xs, x = [], 0.0
+    for start, end in pieces:
+        xs.append(x)
+        x += (end - start) * scale + GAP_WIDTH
+    starts, ends = zip(*pieces, strict=True)
+    return Axis(starts, ends, tuple(xs), scale, last_seq)
+
+
+def _busy(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The stretches in which at least one effect was on its way."""
+    merged = [spans[0]]
+    for start, end in spans[1:]:
+        if start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _idle_limit(busy: list[tuple[float, float]]) -> float:
+    """How long a pause may be before it is compressed: 2 s, a sixth of the busy time, five usual
+    pauses, and never so short that more than MAX_GAPS are longer."""
+    pauses = sorted(after[0] - before[1] for before, after in pairwise(busy))
+    if not pauses:
+        return float("inf")
+    work = sum(end - start for start, end in busy)
+    most = pauses[-MAX_GAPS - 1] if len(pauses) > MAX_GAPS else 0.0
+    return max(2000.0, work / 6, 5 * pauses[len(pauses) // 2] * (len(pauses) > 4), most)
+
+
+def _joined(busy: list[tuple[float, float]], limit: float) -> list[tuple[float, float]]:
+    pieces = [busy[0]]
+    for start, end in busy[1:]:
+        if start - pieces[-1][1] <= limit:
+            pieces[-1] = (pieces[-1][0], end)
+        else:
+            pieces.append((start, end))
+    return pieces
+
+
+def _marks(moments: Iterable[Moment], axis: Axis, lanes: tuple[str, ...]) -> Iterator[Mark]:
+    # One bar is kept for each lane and column while passing over (possibly 35,000) effects.
+    held: dict[tuple[str, int], list[float]] = {}
+    for moment in moments:
+        x, end = _extent(moment, axis)
+        column = (lane_of(moment.family), int(x // COLUMN))
+        bar = held.setdefault(column, [x, end, moment.seq, False, 0])
+        if end > bar[1]:
+            bar[1] = end
+        if moment.failed and not bar[3]:
+            bar[2:4] = moment.seq, True  # an error among many is what the click should lead to
+        bar[4] += 1
+    for (lane, _), (x, end, seq, failed, count) in held.items():
+        y = 6 + lanes.index(lane) * LANE_HEIGHT
+        width = round(max(MIN_MARK, end - x), 1)
+        yield Mark(int(seq), lane, y, round(x, 1), width, bool(failed), int(count))
+
+
+def _extent(moment: Moment, axis: Axis) -> tuple[float, float]:
+    x = min(axis.x(moment.seq, moment.start), WIDTH - MIN_MARK)
+    if not axis.by_time:
+        return x, x + WIDTH / max(axis.last_seq, 1) * 0.9
+    if moment.start is None:
+        return x, x
+    return x, axis.time_x(moment.start + max(moment.duration or 0.0, 0.0))
+
+
+def _ticks(axis: Axis) -> Iterator[Tick]:
+    if not axis.by_time:
+        yield from _position_ticks(axis)
+        return
+    total = sum(end - start for start, end in zip(axis.starts, axis.ends, strict=True))
+    step = next((s for s in _STEPS_MS if total / s <= WIDTH / _TICK_SPACE), _STEPS_MS[-1])
+    origin, last = axis.starts[0], -float("inf")
+    for start, end in zip(axis.starts, axis.ends, strict=True):
+        at = -(-(start - origin) // step) * step
+        while at <= end - origin:
+            x = axis.time_x(origin + at)
+            if last + _TICK_SPACE * 0.6 <= x <= WIDTH - _TICK_SPACE * 0.5:
+                yield Tick(round(x, 1), elapsed(at, step))
+                last = x
+            at += step
+    yield Tick(WIDTH, elapsed(axis.span, 1))
+
+
+def _position_ticks(axis: Axis) -> Iterator[Tick]:
+    step = next(s for s in _DECIMAL if axis.last_seq / s <= WIDTH / _TICK_SPACE)
+    for seq in [1, *range(step if step > 1 else 2, axis.last_seq + 1, step)]:
+        yield Tick(round(axis.x(seq, None), 1), f"#{seq:,}")
+
+
+def elapsed(ms: float, step: float = 1) -> str:
+    """Time since the start, as precise as the ruler's step needs."""
+    if ms < 1000 and step < 1000:
+        return f"{ms:.0f} ms"
+    if ms < _MINUTE:
+        return f"{ms / 1000:.{0 if step >= _SECOND else 1}f} s"
+    seconds = round(ms / 1000)
+    units = [(seconds // 86_400, "d"), (seconds // 3600 % 24, "h"), (seconds // 60 % 60, "min")]
+    units.append((seconds % 60, "s"))
+    first = next(i for i, (count, _) in enumerate(units) if count)
+    return " ".join(f"{count:,} {unit}" for count, unit in units[first : first + 2] if count)
