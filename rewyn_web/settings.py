@@ -76,6 +76,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "runs.accounts.middleware.SignInMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
 
@@ -115,7 +116,7 @@ DATABASES: dict[str, Any] = {
     "default": env.dj_db_url("DATABASE_URL", f"sqlite:///{REWYN_HOME / 'db.sqlite3'}")
 }
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
-    DATABASES["default"]["OPTIONS"] = SQLITE_OPTIONS
+    DATABASES["default"].update(OPTIONS=SQLITE_OPTIONS, CONN_MAX_AGE=60)
     # A file: an in-memory test database cannot be shared by the threads of a live server.
     DATABASES["default"]["TEST"] = {"NAME": str(REWYN_HOME / "test.sqlite3")}
 else:
