@@ -52,6 +52,13 @@ class DecodeError(LogError):
         self.column = column
         self.path = path
 
+    def inside(self, step: str | int) -> DecodeError:
+        """The same error, with `path` seen from one level further out."""
+        here = f"[{step}]" if isinstance(step, int) else step
+        joint = "" if not self.path or self.path.startswith("[") else "."
+        self.path = here + joint + (self.path or "")
+        return self
+
     def __str__(self) -> str:
         if self.line is not None:
             return f"{self.message} at line {self.line} column {self.column}"

@@ -70,7 +70,7 @@ def response_facts(outcome: Any) -> ResponseFacts:
         provider=as_text(source.get("provider")),
         model=as_text(source.get("model")),
         response_model=as_text(source.get("response_model")),
-        response_id=as_text(source.get("response_id")),
+        response_id=as_text(source.get("response_id")) or as_text(source.get("message_id")),
         provider_request_id=as_text(
             flat.get("provider_request_id", source.get("provider_request_id"))
         ),
@@ -89,7 +89,8 @@ def usage(outcome: Any) -> Json | None:
 
 def finish_reason(outcome: Any) -> str | None:
     """The finish reason as one word; `{"other": text}` gives the text."""
-    reason = as_object(as_object(outcome).get("Ok")).get("finish_reason")
+    ok = as_object(as_object(outcome).get("Ok"))
+    reason = ok.get("finish_reason", as_object(ok.get("end")).get("finish_reason"))
     if isinstance(reason, dict):
         return as_text(reason.get("other"))
     return as_text(reason)

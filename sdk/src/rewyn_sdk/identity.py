@@ -105,7 +105,8 @@ def _stands_for(part: Mapping[str, Any]) -> list[Any]:
 
 
 def _call_stands_for(part: Mapping[str, Any]) -> list[Any]:
-    call, function = part.get("id") or {}, part.get("function") or {}
+    call, function = part.get("id"), part.get("function")
+    function = function if isinstance(function, Mapping) else {}
     identity = call.get("provider", "~local") if isinstance(call, Mapping) else call
     arguments = function.get("arguments", {})
     return ["call", identity, function.get("name"), arguments, function.get("invalid_arguments")]

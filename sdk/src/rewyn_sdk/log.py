@@ -11,7 +11,6 @@ from rewyn_sdk.errors import DecodeError
 from rewyn_sdk.jsontext import Scanner, decode_text
 from rewyn_sdk.lines import LineReader
 from rewyn_sdk.record import EffectRecord
-from rewyn_sdk.schema import inside, unknown
 from rewyn_sdk.shapes import detect
 
 HEADER_FIELDS = (
@@ -67,12 +66,19 @@ class EffectLog:
     def check(self) -> None:
         """DecodeError, with its path, if Rig 0.44 would not decode this log."""
         from rewyn_sdk.r44 import LOG_HEADER  # heavy, and only for strict use
+        from rewyn_sdk.schema import unknown
 
         for key in self.extra:
             raise unknown("field", key, ("header", "records"))
         _at("header", lambda: LOG_HEADER(self.header))
         for index, record in enumerate(self.records):
             _at(f"records[{index}]", record.check)
+
+    def to_r44(self) -> EffectLog:
+        """The log in the shape that is written; its `warnings` say what was lost or invented."""
+        from rewyn_sdk.convert import to_r44  # it imports this module
+
+        return to_r44(self)
 
     def dumps(self, *, indent: int | None = 2) -> str:
         """The log as one JSON document, laid out as Rig's committed logs are.
@@ -104,7 +110,7 @@ def _at(path: str, check: Callable[[], Any]) -> None:
     try:
         check()
     except DecodeError as error:
-        raise inside(error, path) from None
+        raise error.inside(path) from None
 
 
 class _Reader:

@@ -79,14 +79,6 @@ def _listed(names: tuple[str, ...]) -> str:
     return "one of " + ", ".join(quoted)
 
 
-def inside(error: DecodeError, step: str | int) -> DecodeError:
-    """The same error, seen from one level further out."""
-    here = f"[{step}]" if isinstance(step, int) else step
-    joint = "" if not error.path or error.path.startswith("[") else "."
-    error.path = here + joint + (error.path or "")
-    return error
-
-
 def anything(value: Any) -> Any:
     """Opaque JSON."""
     return value
@@ -229,7 +221,7 @@ def tagged(tag: str, variants: Mapping[str, Type]) -> Type:
     def decode(value: Any) -> dict[str, Any]:
         name = _tag(value, tag)
         if name not in variants:
-            raise inside(unknown("variant", name, variants), tag)
+            raise unknown("variant", name, variants).inside(tag)
         return {tag: name, **variants[name](value)}
 
     return decode
@@ -241,7 +233,7 @@ def adjacent(tag: str, content: str, variants: Mapping[str, Type | None]) -> Typ
     def decode(value: Any) -> dict[str, Any]:
         name = _tag(value, tag)
         if name not in variants:
-            raise inside(unknown("variant", name, variants), tag)
+            raise unknown("variant", name, variants).inside(tag)
         type = variants[name]
         if type is None:
             return {tag: name}
@@ -283,7 +275,7 @@ def _at(type: Type, value: Any, step: str | int) -> Any:
     try:
         return type(value)
     except DecodeError as error:
-        raise inside(error, step) from None
+        raise error.inside(step) from None
 
 
 def _tag(value: Any, tag: str) -> str:
