@@ -1,32 +1,48 @@
-"""The one door to a project or a run: "not yours" and "not there" answer alike (404)."""
+"""The one door to a project or a run: "not yours" and "not there" answer alike (404).
+
+Somebody who is not signed in is asked to sign in, whatever the address names.
+"""
 
 from __future__ import annotations
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest
 
-from runs.accounts.models import Membership, Project, Role
+from runs.accounts.models import Membership, Project, Role, User
 from runs.models import Effect, Run
+
+LAST_PROJECT = "project"
+"""Session key: the slug of the project the person looked at last."""
+
+
+class SignInNeeded(Exception):
+    """Nobody is signed in; `runs.accounts.middleware` answers with the way to sign in."""
+
+
+def signed_in(request: HttpRequest) -> User:
+    """The person who is signed in; raises SignInNeeded."""
+    if not isinstance(request.user, User):
+        raise SignInNeeded
+    return request.user
 
 
 def get_membership_or_404(request: HttpRequest, slug: str, needs: Role = Role.VIEWER) -> Membership:
     """The signed-in person's membership of project `slug`.
 
-    Raises Http404 for a stranger and PermissionDenied for a member whose role does not cover
-    `needs`. Keeps the membership on the request for templates.
+    Raises SignInNeeded for nobody, Http404 for a stranger and PermissionDenied for a member whose
+    role does not cover `needs`. Keeps the membership on the request for templates.
     """
-    if not request.user.is_authenticated:
-        raise Http404
+    user = signed_in(request)
     membership = (
-        Membership.objects.select_related("project")
-        .filter(user_id=request.user.pk, project__slug=slug)
-        .first()
+        Membership.objects.select_related("project").filter(user=user, project__slug=slug).first()
     )
     if membership is None:
         raise Http404
     if not Role(membership.role).covers(needs):
         raise PermissionDenied(f"This needs the role {needs}; yours is {membership.role}.")
+    membership.user = user
     request.membership = membership  # type: ignore[attr-defined]
+    _remember(request, slug)
     return membership
 
 
@@ -50,3 +66,9 @@ def get_effect_or_404(run: Run, seq: int) -> Effect:
         raise Http404
     effect.run = run
     return effect
+
+
+def _remember(request: HttpRequest, slug: str) -> None:
+    session = getattr(request, "session", None)
+    if session is not None and session.get(LAST_PROJECT) != slug:
+        session[LAST_PROJECT] = slug

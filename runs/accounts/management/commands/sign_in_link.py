@@ -1,0 +1,66 @@
+"""A way in for whoever has the machine: print a one-time sign-in link."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser
+from datetime import timedelta
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+from django.core.validators import validate_email, validate_slug
+
+from runs.accounts import bootstrap
+from runs.accounts.models import Project, Role, User
+
+
+class Command(BaseCommand):
+    help = (
+        "Print a one-time sign-in link. Without --email it is for the owner. An unknown e-mail "
+        "becomes a new person; --project with --role also gives (never lowers) a membership."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--email", default="", help="whom to sign in (default: the owner)")
+        parser.add_argument("--project", default="", help="address of the project to land in")
+        parser.add_argument("--role", choices=Role.values, help="membership to give in --project")
+        parser.add_argument("--minutes", type=int, default=60, help="how long the link works")
+        parser.add_argument(
+            "--base-url",
+            default=os.environ.get("BASE_URL")
+            or f"http://127.0.0.1:{os.environ.get('PORT') or 8010}",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["role"] and not options["project"]:
+            raise CommandError("--role needs --project")
+        user = self._user(options["email"])
+        project = self._project(options["project"], user)
+        if project and options["role"]:
+            bootstrap.ensure_membership(user, project, Role(options["role"]))
+        lifetime = timedelta(minutes=options["minutes"])
+        path = bootstrap.make_sign_in_link(user, lifetime, project=project)
+        self.stderr.write(f"Signs in {user.email}, once, within {options['minutes']} minutes:")
+        self.stdout.write(options["base_url"].rstrip("/") + path)
+
+    def _user(self, email: str) -> User:
+        try:
+            if email:
+                validate_email(email)
+        except ValidationError as error:
+            raise CommandError(f"{email!r} is not an e-mail address") from error
+        user = bootstrap.ensure_owner(email or None)
+        if not user.is_active:
+            raise CommandError(f"{user.email} is not active")
+        return user
+
+    def _project(self, slug: str, user: User) -> Project | None:
+        """The project, made if new; `user` becomes the owner of one that has none."""
+        if not slug:
+            return None
+        try:
+            validate_slug(slug)
+        except ValidationError as error:
+            raise CommandError(f"{slug!r} is not a project's address") from error
+        return bootstrap.ensure_project(slug, slug, user)

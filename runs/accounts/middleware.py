@@ -1,0 +1,49 @@
+"""Asks for sign-in where a page needs it, and reads every request's text as UTF-8."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import urlencode, urlsplit
+
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from runs.access import SignInNeeded
+
+
+class SignInMiddleware:
+    """Turns SignInNeeded into the sign-in page, which leads back to the page asked for."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        # A charset of the sender's choice (raw_unicode_escape) would let in lone surrogates.
+        if request.encoding and request.encoding.lower() != "utf-8":
+            request.encoding = "utf-8"
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if not isinstance(error, SignInNeeded):
+            return None
+        if request.headers.get("HX-Request"):
+            return _for_fragment(request)
+        return redirect(_sign_in_url(_asked_for(request)))
+
+
+def _asked_for(request: HttpRequest) -> str:
+    return request.get_full_path() if request.method in ("GET", "HEAD") else ""
+
+
+def _for_fragment(request: HttpRequest) -> HttpResponse:
+    """The whole page must go to sign-in, not the fragment into the page."""
+    shown = urlsplit(request.headers.get("HX-Current-URL", ""))
+    here = f"{shown.path}?{shown.query}" if shown.query else shown.path
+    return HttpResponse(status=401, headers={"HX-Redirect": _sign_in_url(here)})
+
+
+def _sign_in_url(following: str) -> str:
+    url = reverse("accounts:sign-in")
+    return f"{url}?{urlencode({'next': following})}" if following not in ("", "/") else url
