@@ -1,0 +1,38 @@
+"use strict";
+/* [data-copy="#id"] copies that element's text; [data-copy-link] copies the page's address;
+   [data-copy-url="…"] copies what that address answers, the whole of it. */
+(() => {
+  function toast(text) {
+    const old = document.getElementById("toast");
+    if (old) old.remove();
+    const box = document.createElement("div");
+    box.id = "toast";
+    box.className = "toast";
+    box.setAttribute("role", "status");
+    box.textContent = text;
+    document.body.append(box);
+    setTimeout(() => box.remove(), 2500);
+  }
+
+  async function textFor(button) {
+    if ("copyLink" in button.dataset) return location.href;
+    if (button.dataset.copyUrl) {
+      const answer = await fetch(button.dataset.copyUrl, { credentials: "same-origin" });
+      if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
+      return answer.text();
+    }
+    return document.querySelector(button.dataset.copy).textContent;
+  }
+
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copy], [data-copy-link], [data-copy-url]");
+    if (!button) return;
+    event.preventDefault();
+    try {
+      await navigator.clipboard.writeText(await textFor(button));
+      toast("Copied");
+    } catch (error) {
+      toast(`Not copied: ${error.message}`);
+    }
+  });
+})();
