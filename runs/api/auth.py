@@ -5,7 +5,7 @@ Views say what they need with `scope = Scope.READ` (and a role for people follow
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
@@ -13,10 +13,12 @@ from django.http.response import HttpResponseBase
 from django.middleware.csrf import CsrfViewMiddleware
 from rest_framework import authentication, exceptions, permissions
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from runs.accounts import keys
 from runs.accounts.models import Membership, Role, Scope
+
+if TYPE_CHECKING:  # DRF's views import this module while they are being imported
+    from rest_framework.views import APIView
 
 ROLE_FOR_SCOPE = {
     Scope.INGEST: Role.MEMBER,
