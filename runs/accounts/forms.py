@@ -67,7 +67,6 @@ class PageForm(forms.Form):
 class SignInForm(PageForm):
     email = EmailField(label="E-mail", widget=forms.EmailInput(attrs={"autocomplete": "username"}))
     password = password_field("Password", "current-password")
-    next = PlainField(required=False, widget=forms.HiddenInput, max_length=4000)
 
 
 class NextForm(forms.Form):

@@ -24,7 +24,9 @@ SAMPLE_RUN = """\
      "choice": [{"type": "text", "text": "It warns ships away from dangerous coasts."}],
      "usage": {"input_tokens": 14, "output_tokens": 9, "total_tokens": 23,
        "cached_input_tokens": 0, "cache_creation_input_tokens": 0, "reasoning_tokens": 0},
-     "raw": null}}}]}}
+     "origin": {"api": "openai.responses", "provider": "openai", "model": "gpt-4o",
+       "response_model": "gpt-4o-2024-08-06", "response_id": "resp_hello"},
+     "provider_request_id": null, "finish_reason": "stop", "raw": null}}}]}}
 """
 
 
@@ -70,8 +72,9 @@ rewyn-sdk push --agent my-agent my.effects.json
 
 _PYTHON = """\
 import os
+from pathlib import Path
 from rewyn_sdk import Client
 
 client = Client(os.environ["REWYN_URL"], os.environ["REWYN_KEY"])
-print(client.push("my.effects.json", agent="my-agent"))
+print(client.push(Path("my.effects.json"), agent="my-agent").url)
 """

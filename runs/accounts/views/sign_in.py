@@ -42,21 +42,26 @@ def landing(request: HttpRequest, user: User) -> str:
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
     """E-mail and password; then the page asked for, if it is ours."""
-    if request.method != "POST":
-        following = safe_next(request, request.GET.get("next", ""))
-        if isinstance(request.user, User):
-            return redirect(following or landing(request, request.user))
-        form = SignInForm(initial={"next": following})
-        return render(request, "accounts/sign_in.html", {"form": form})
-    form = SignInForm(request.POST)
+    if request.method == "POST":
+        return _check_password(request)
+    following = safe_next(request, request.GET.get("next", ""))
+    if isinstance(request.user, User):
+        return redirect(following or landing(request, request.user))
+    return render(request, "accounts/sign_in.html", {"form": SignInForm(), "next": following})
+
+
+def _check_password(request: HttpRequest) -> HttpResponse:
+    form, following = SignInForm(request.POST), safe_next(request, request.POST.get("next", ""))
     if form.is_valid():
         email, password = form.cleaned_data["email"], form.cleaned_data["password"]
+        # By `email`: under another name axes counts the failures of all people as nobody's.
         user = authenticate(request, email=email, password=password)
         if isinstance(user, User):
             login(request, user)
-            return redirect(safe_next(request, form.cleaned_data["next"]) or landing(request, user))
+            return redirect(following or landing(request, user))
         form.add_error(None, "E-mail and password do not fit.")
-    return render(request, "accounts/sign_in.html", {"form": form}, status=400)
+    context = {"form": form, "next": following}
+    return render(request, "accounts/sign_in.html", context, status=400)
 
 
 @never_cache

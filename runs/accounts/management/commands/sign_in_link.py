@@ -12,7 +12,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.core.validators import validate_email, validate_slug
 
 from runs.accounts import bootstrap
+from runs.accounts.forms import EMAIL_LENGTH
 from runs.accounts.models import Project, Role, User
+from runs.accounts.people import SLUG_LENGTH
 
 
 class Command(BaseCommand):
@@ -35,8 +37,11 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["role"] and not options["project"]:
             raise CommandError("--role needs --project")
-        user = self._user(options["email"])
-        project = self._project(options["project"], user)
+        _refuse_nonsense(options["email"], options["project"])
+        user = bootstrap.ensure_owner(options["email"] or None)
+        if not user.is_active:
+            raise CommandError(f"{user.email} is not active")
+        project = _project_of(options["project"], user)
         if project and options["role"]:
             bootstrap.ensure_membership(user, project, Role(options["role"]))
         lifetime = timedelta(minutes=options["minutes"])
@@ -44,23 +49,21 @@ class Command(BaseCommand):
         self.stderr.write(f"Signs in {user.email}, once, within {options['minutes']} minutes:")
         self.stdout.write(options["base_url"].rstrip("/") + path)
 
-    def _user(self, email: str) -> User:
-        try:
-            if email:
-                validate_email(email)
-        except ValidationError as error:
-            raise CommandError(f"{email!r} is not an e-mail address") from error
-        user = bootstrap.ensure_owner(email or None)
-        if not user.is_active:
-            raise CommandError(f"{user.email} is not active")
-        return user
 
-    def _project(self, slug: str, user: User) -> Project | None:
-        """The project, made if new; `user` becomes the owner of one that has none."""
-        if not slug:
-            return None
+def _refuse_nonsense(email: str, slug: str) -> None:
+    for value, check, what, longest in (
+        (email, validate_email, "an e-mail address", EMAIL_LENGTH),
+        (slug, validate_slug, "a project's address", SLUG_LENGTH),
+    ):
         try:
-            validate_slug(slug)
+            if value:
+                check(value)
         except ValidationError as error:
-            raise CommandError(f"{slug!r} is not a project's address") from error
-        return bootstrap.ensure_project(slug, slug, user)
+            raise CommandError(f"{value!r} is not {what}") from error
+        if len(value) > longest:
+            raise CommandError(f"{what} has at most {longest} characters")
+
+
+def _project_of(slug: str, user: User) -> Project | None:
+    """The project, made if new; `user` becomes the owner of one that has none."""
+    return bootstrap.ensure_project(slug, slug, user) if slug else None

@@ -1,0 +1,38 @@
+"""Signed-in browsers by role."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+
+@pytest.fixture(autouse=True)
+def _fast_hashes(settings) -> None:
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture
+def signed_in() -> Callable[..., Client]:
+    """signed_in(user) -> a browser with that person's session."""
+
+    def make(user, **options) -> Client:
+        client = Client(**options)
+        client.force_login(user, backend=BACKEND)
+        return client
+
+    return make
+
+
+@pytest.fixture
+def client_as(make_member, signed_in) -> Callable[..., Client]:
+    """client_as("owner") -> a browser of a new person with that role in `project`."""
+    return lambda role, **options: signed_in(make_member(role), **options)
+
+
+@pytest.fixture
+def owner(client_as) -> Client:
+    return client_as("owner")

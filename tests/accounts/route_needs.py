@@ -1,0 +1,58 @@
+"""Who may call which route with which method. A route that is not here fails the tests.
+
+Add a line for each new URL name: {method: need}, where a need is
+
+- `anyone`: no sign-in (says itself who it answers, as a one-time link does)
+- `person`: anybody who is signed in
+- `viewer`, `member`, `admin`, `owner`: that role in the project of the address (`slug`)
+- `scope:ingest`, `scope:read`, `scope:replay`, `scope:admin`: an API key that covers it, or a
+  person with `X-Project` whose role covers it
+
+Every method that is not named (of GET, POST, PUT, PATCH, DELETE) has to answer 405.
+`PARAMETERS` says with what an address is filled in.
+"""
+
+from __future__ import annotations
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+PARAMETERS: dict[str, object] = {
+    "slug": "acme",
+    "token": "no-such-token",
+    "link_id": 1,
+    "member_id": 1,
+    "key_id": 1,
+    "run_id": "no-such-run",
+    "seq": 1,
+    "replay_id": "no-such-replay",
+}
+
+NEEDS: dict[str, dict[str, str]] = {
+    "healthz": dict.fromkeys(METHODS, "anyone"),
+    "readyz": dict.fromkeys(METHODS, "anyone"),
+    # --- people, projects, keys ---
+    "accounts:home": {"GET": "person"},
+    "accounts:sign-in": {"GET": "anyone", "POST": "anyone"},
+    "accounts:sign-in-link": {"GET": "anyone", "POST": "anyone"},
+    "accounts:sign-out": {"POST": "anyone"},
+    "accounts:join": {"GET": "anyone", "POST": "anyone"},
+    "accounts:account": {"GET": "person", "POST": "person"},
+    "accounts:password": {"POST": "person"},
+    "accounts:projects": {"GET": "person", "POST": "person"},
+    "accounts:project": {"GET": "viewer"},
+    "accounts:settings": {"GET": "viewer", "POST": "owner"},
+    "accounts:remove-project": {"POST": "owner"},
+    "accounts:members": {"GET": "viewer"},
+    "accounts:invite": {"POST": "owner"},
+    "accounts:revoke-invite": {"POST": "owner"},
+    "accounts:member-role": {"POST": "owner"},
+    "accounts:remove-member": {"POST": "owner"},
+    "accounts:leave": {"POST": "viewer"},
+    "accounts:keys": {"GET": "admin", "POST": "admin"},
+    "accounts:revoke-key": {"POST": "admin"},
+    "accounts:connect": {"GET": "viewer", "POST": "admin"},
+    "accounts:first-run": {"GET": "viewer"},
+    # --- pages of runs ---
+    # --- pages of replays ---
+    # --- API ---
+}
