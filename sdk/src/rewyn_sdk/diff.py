@@ -8,9 +8,11 @@ so that an item put in front is one addition and not a change of every item behi
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
+from types import ModuleType
 from typing import Any, Literal
 
 from rewyn_sdk.align import align
@@ -103,3 +105,13 @@ def to_json_patch(changes: Iterable[Change]) -> list[dict[str, Any]]:
         patch.append(operation if change.op == "remove" else {**operation, "value": change.new})
     patch += [{"op": "add", "path": change.new_pointer, "value": change.new} for change in added]
     return patch
+
+
+class _Callable(ModuleType):
+    """The package offers `diff` the function, and importing this module binds it to that name."""
+
+    def __call__(self, a: Any, b: Any) -> list[Change]:
+        return diff(a, b)
+
+
+sys.modules[__name__].__class__ = _Callable

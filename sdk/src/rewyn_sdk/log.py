@@ -145,8 +145,10 @@ class _Reader:
         return EffectLog(lines.header, lines.records, source="jsonl", warnings=warnings)
 
     def _member(self, key: str, place: int) -> int:
-        if self.scanner.strict and key in self.top:
-            self.scanner.fail(f"duplicate field `{key}`", place)
+        if key in self.top:
+            if self.scanner.strict:
+                self.scanner.fail(f"duplicate field `{key}`", place)
+            self.warnings.append(LogWarning("doubled_key", "the last one counts", key))
         if key != "records":
             self.top[key], end = self.scanner.value(place, depth=1)
             self._take_notes(key)
