@@ -1,0 +1,299 @@
+"""Two answers to one request, held against each other: the class, the reason, what changed. Pure.
+
+The classes are those of docs/replay.md. Reasoning, ids of calls and usage are not compared: they
+differ from call to call.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from replay.conforms import conforms
+from replay.dialects.answer import Answer, AnswerCall
+from replay.differences import Difference, worst
+from replay.facts import number, only_in
+from rewyn_sdk.canonical import canonical_json
+from rewyn_sdk.diff import diff
+
+KEPT_CHANGES = 50
+_NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A side that has no answer: `code` says which way it failed."""
+
+    code: str
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A changed value; `path` is a JSON Pointer into `document(answer)`, None on a side without."""
+
+    path: str
+    recorded: Any = None
+    replayed: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    difference: Difference
+    summary: str = ""
+    changes: tuple[Changed, ...] = field(default=())
+
+
+Side = Answer | Failed | None
+
+
+def compare(recorded: Side, replayed: Side, schema: Any = None) -> Comparison:
+    """How `replayed` differs from `recorded`; `schema` is the JSON Schema the answer must fit.
+
+    None stands for a call that is not there: recorded and never asked, or asked and not recorded.
+    """
+    if recorded is None or replayed is None:
+        return _absent(recorded, replayed)
+    if isinstance(recorded, Failed) or isinstance(replayed, Failed):
+        return _failed(recorded, replayed)
+    found = [
+        *_finish(recorded, replayed),
+        *_shape(recorded, replayed, schema),
+        *_calls(recorded.calls, replayed.calls),
+        *_text(recorded, replayed),
+    ]
+    difference = worst(each.difference for each in found)
+    told = [each.summary for each in found if each.difference == difference and each.summary]
+    return Comparison(difference, "; ".join(told), tuple(_changes(recorded, replayed, difference)))
+
+
+def document(answer: Answer) -> dict[str, Any]:
+    """An answer as the JSON that the paths of `Changed` point into."""
+    shown: dict[str, Any] = {"text": answer.text}
+    if answer.refusal is not None:
+        shown["refusal"] = answer.refusal
+    shown["calls"] = [{"name": call.name, "arguments": said(call)} for call in answer.calls]
+    shown["finish_reason"] = answer.finish_reason
+    return shown
+
+
+def said(call: AnswerCall) -> Any:
+    """A call's arguments; the text itself where it is no JSON."""
+    return call.arguments_text if call.arguments is None else call.arguments
+
+
+def value_difference(recorded: Any, replayed: Any) -> Comparison:
+    """Two JSON values that should be one: equal but for spelling, in facts, or in words."""
+    if canonical_json(recorded) == canonical_json(replayed):
+        return Comparison(_spelling(recorded, replayed))
+    return _texts(_leaf_text(recorded), _leaf_text(replayed))
+
+
+def _absent(recorded: Side, replayed: Side) -> Comparison:
+    if recorded is None and replayed is None:
+        return Comparison(Difference.SAME)
+    if recorded is None:
+        return Comparison(Difference.NOT_RECORDED, "asked in the replay, not in the recording")
+    return Comparison(Difference.NOT_ASKED, "in the recording, not asked in the replay")
+
+
+def _failed(recorded: Side, replayed: Side) -> Comparison:
+    if isinstance(recorded, Failed) and isinstance(replayed, Failed):
+        if recorded.code == replayed.code:
+            return Comparison(Difference.SAME, f"both fail: {recorded.code}")
+        told = f"fails with {replayed.code}, recorded {recorded.code}"
+    elif isinstance(recorded, Failed):
+        told = f"answers where the recording failed: {recorded.code}"
+    else:
+        assert isinstance(replayed, Failed)
+        told = f"{replayed.code}: {replayed.message}" if replayed.message else replayed.code
+    return Comparison(Difference.ERROR, told)
+
+
+# --- Structure ---------------------------------------------------------------------------------
+
+
+def _finish(recorded: Answer, replayed: Answer) -> Iterator[Comparison]:
+    """Counts only when both sides called tools, or both answered; else the calls tell it."""
+    if bool(recorded.refusal) != bool(replayed.refusal):
+        told = "refuses to answer" if replayed.refusal else "answers, recorded refused"
+        yield Comparison(Difference.STRUCTURE, told)
+    before, after = recorded.finish_reason, replayed.finish_reason
+    if before is None or after is None or before == after:
+        return
+    if bool(recorded.calls) == bool(replayed.calls):
+        yield Comparison(Difference.STRUCTURE, f"ends with {after}, recorded {before}")
+
+
+def _shape(recorded: Answer, replayed: Answer, schema: Any) -> Iterator[Comparison]:
+    if not isinstance(schema, dict) or recorded.calls or replayed.calls:
+        return
+    fits = [_fits(side.text, schema) for side in (recorded, replayed)]
+    if fits[0] != fits[1]:
+        told = "fits the schema, recorded did not" if fits[1] else "breaks the schema"
+        yield Comparison(Difference.STRUCTURE, told)
+
+
+def _fits(text: str, schema: dict[str, Any]) -> bool:
+    found, value = _json(text)
+    return found and conforms(value, schema)
+
+
+# --- Calls -------------------------------------------------------------------------------------
+
+
+def _calls(recorded: Sequence[AnswerCall], replayed: Sequence[AnswerCall]) -> Iterator[Comparison]:
+    before, after = [call.name for call in recorded], [call.name for call in replayed]
+    if before != after:
+        yield Comparison(Difference.TOOL_CALLS, _other_tools(before, after))
+        return
+    pairs = list(matched(recorded, replayed))
+    for old, new in pairs:
+        yield _arguments(old, new)
+    if any(old is not mine for (old, _), mine in zip(pairs, recorded, strict=True)):
+        yield Comparison(Difference.EQUIVALENT, "the same calls in another order")
+
+
+def matched(
+    recorded: Sequence[AnswerCall], replayed: Sequence[AnswerCall]
+) -> Iterator[tuple[AnswerCall, AnswerCall]]:
+    """Pair calls of the same tools, in the replay's order: equal content first, then by place."""
+    left = list(recorded)
+    partners: dict[int, AnswerCall] = {}
+    for index, call in enumerate(replayed):
+        equal = next((old for old in left if _same_call(old, call)), None)
+        if equal is not None:
+            partners[index] = equal
+            left.remove(equal)
+    for index, call in enumerate(replayed):
+        if index not in partners:
+            partners[index] = next(old for old in left if old.name == call.name)
+            left.remove(partners[index])
+        yield partners[index], call
+
+
+def _same_call(old: AnswerCall, new: AnswerCall) -> bool:
+    return old.name == new.name and canonical_json(said(old)) == canonical_json(said(new))
+
+
+def _arguments(old: AnswerCall, new: AnswerCall) -> Comparison:
+    before, after = said(old), said(new)
+    if canonical_json(before) == canonical_json(after):
+        return Comparison(_spelling(before, after))
+    if _loose(before) == _loose(after):
+        return Comparison(Difference.EQUIVALENT, f"{new.name}: other spelling")
+    paths = [change.new_pointer or change.old_pointer or "" for change in diff(before, after)]
+    named = ", ".join(path.lstrip("/") or "arguments" for path in paths[:3])
+    more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
+    return Comparison(Difference.ARGUMENTS, f"{new.name}: other {named}{more}")
+
+
+def _other_tools(before: list[str], after: list[str]) -> str:
+    gone, new = Counter(before) - Counter(after), Counter(after) - Counter(before)
+    if not gone and not new:
+        return f"calls in another order: {', '.join(after)}"
+    told = []
+    if gone:
+        told.append(f"drops {', '.join(gone.elements())}")
+    if new:
+        told.append(f"calls {', '.join(new.elements())}")
+    return ", ".join(told)
+
+
+# --- Text --------------------------------------------------------------------------------------
+
+
+def _text(recorded: Answer, replayed: Answer) -> Iterator[Comparison]:
+    yield _texts(recorded.text, replayed.text)
+    if recorded.refusal and replayed.refusal:
+        yield _texts(recorded.refusal, replayed.refusal)
+
+
+def _texts(before: str, after: str) -> Comparison:
+    if before == after:
+        return Comparison(Difference.SAME)
+    if _collapsed(before) == _collapsed(after):
+        return Comparison(Difference.EQUIVALENT, "other white space")
+    (is_json, old), (also, new) = _json(before), _json(after)
+    if is_json and also and _loose(old) == _loose(new):
+        return Comparison(Difference.EQUIVALENT, "the same JSON, spelled otherwise")
+    if _spelled(before) == _spelled(after):
+        return Comparison(Difference.EQUIVALENT, "numbers spelled otherwise")
+    gone, added = only_in(before, after), only_in(after, before)
+    if gone or added:
+        return Comparison(Difference.FACTS, _other_facts(gone, added))
+    return Comparison(Difference.WORDING, _other_words(before, after))
+
+
+def _other_facts(gone: list[str], added: list[str]) -> str:
+    old, new = _some(gone), _some(added)
+    if old and new:
+        return f"names {new}, recorded named {old}"
+    return f"also names {new}" if new else f"no longer names {old}"
+
+
+def _some(written: list[str]) -> str:
+    more = f" and {len(written) - 3} more" if len(written) > 3 else ""
+    return ", ".join(word[:60] for word in written[:3]) + more
+
+
+def _other_words(before: str, after: str) -> str:
+    if not before.strip():
+        return "adds a text"
+    return "drops the text" if not after.strip() else "other wording"
+
+
+def _collapsed(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _spelled(text: str) -> str:
+    return _NUMBER.sub(lambda found: number(found[0]), _collapsed(text))
+
+
+def _json(text: str) -> tuple[bool, Any]:
+    """Whether a text is a JSON object or array, and that."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return False, None
+    try:
+        return True, json.loads(text)
+    except (ValueError, RecursionError):
+        return False, None
+
+
+def _spelling(before: Any, after: Any) -> Difference:
+    """Of canonically equal values: `equivalent` when keys stand in another order."""
+    same = json.dumps(before) == json.dumps(after)
+    return Difference.SAME if same else Difference.EQUIVALENT
+
+
+def _loose(value: Any) -> Any:
+    """A value without white space in texts, key order and the spelling of numbers."""
+    if isinstance(value, dict):
+        return {key: _loose(value[key]) for key in sorted(value)}
+    if isinstance(value, list):
+        return [_loose(item) for item in value]
+    if isinstance(value, str):
+        return ("text", _collapsed(value))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return ("number", number(repr(value)) if "e" not in repr(value) else float(value))
+    return ("other", value)
+
+
+def _leaf_text(value: Any) -> str:
+    return value if isinstance(value, str) else canonical_json(value)
+
+
+# --- What changed ------------------------------------------------------------------------------
+
+
+def _changes(recorded: Answer, replayed: Answer, difference: Difference) -> Iterator[Changed]:
+    if difference == Difference.SAME:
+        return
+    for change in diff(document(recorded), document(replayed))[:KEPT_CHANGES]:
+        path = change.new_pointer if change.old_pointer is None else change.old_pointer
+        yield Changed(path or "", change.old, change.new)

@@ -1,0 +1,256 @@
+"""The truth of a job: its row. Only this module moves a replay's status.
+
+The broker is a doorbell: a message lost, doubled or late costs nothing, because a worker goes on
+only when its conditional UPDATE changed the row, and the sweeper rings again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from celery import current_app
+from django.conf import settings
+from django.db import DatabaseError, IntegrityError, transaction
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+from kombu.exceptions import KombuError, OperationalError
+
+from replay import results
+from replay.lease import Lease, Lost, Stopped
+from replay.models import MESSAGE, Experiment, Replay, ReplayEffect, ReplayMode
+from replay.modes import reconstruct
+from replay.outcome import Outcome, Refused
+from replay.states import ACTIVE, replay_move
+from rewyn_sdk import canonical_bytes
+from runs.accounts.models import User
+from runs.messages.loose import clean
+from runs.models import Run
+
+logger = logging.getLogger(__name__)
+TASK = "replay.run"
+RING_AGAIN_SECONDS = 10.0
+RUNG_AT_ONCE = 20
+"""Queued rows one sweep rings for; behind them workers are busy anyway."""
+
+MODES: dict[str, Callable[[Lease], Outcome]] = {
+    ReplayMode.RECONSTRUCT: reconstruct.run,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who starts a replay: a person, or the holder of a key."""
+
+    user: User | None = None
+    key_id: int | None = None
+
+
+def fingerprint(mode: str, provider: str, model: str, controls: dict[str, Any]) -> str:
+    """The same question about the same run has the same fingerprint."""
+    asked = {"mode": mode, "provider": provider, "model": model, "controls": controls}
+    return hashlib.blake2b(canonical_bytes(asked), digest_size=32).hexdigest()
+
+
+def create_job(
+    *,
+    run: Run,
+    mode: str,
+    plan: dict[str, Any],
+    provider: str = "",
+    model: str = "",
+    controls: dict[str, Any] | None = None,
+    asker: Asker = Asker(),
+    experiment: Experiment | None = None,
+) -> tuple[Replay, bool]:
+    """Queue a replay and ring for a worker once the row is committed.
+
+    Asking again while the same question is active gives the row that is there (and False).
+    """
+    controls = controls or {}
+    mark = fingerprint(mode, provider, model, controls)
+    try:
+        with transaction.atomic():
+            replay = Replay.objects.create(
+                project_id=run.project_id,
+                run=run,
+                experiment=experiment,
+                mode=mode,
+                provider=provider,
+                model=model,
+                controls=controls,
+                plan=plan,
+                fingerprint=mark,
+                created_by=asker.user,
+                created_key_id=asker.key_id,
+                status=replay_move("start").target,
+                total=plan.get("total", 0),
+            )
+            transaction.on_commit(partial(ring, replay.public_id), robust=True)
+    except IntegrityError:
+        there = Replay.objects.filter(run=run, fingerprint=mark, status__in=ACTIVE).first()
+        if there is None:
+            raise
+        return there, False
+    return replay, True
+
+
+def ring(public_id: str) -> None:
+    """Tell the workers. A deaf broker is no error: the sweeper rings again."""
+    Replay.objects.filter(public_id=public_id).update(rung_at=timezone.now())
+    try:
+        current_app.send_task(TASK, args=[public_id], retry=False, ignore_result=True)
+    except (OperationalError, KombuError, OSError):
+        logger.warning("replay.ring_failed", extra={"replay": public_id}, exc_info=True)
+
+
+def _move(replays: Any, event: str, **columns: Any) -> bool:
+    """One conditional UPDATE; True when it changed a row."""
+    move = replay_move(event)
+    moved = replays.filter(status__in=move.sources).update(status=move.target, **columns)
+    return bool(moved)
+
+
+def claim(public_id: str) -> Lease | None:
+    """Take a queued replay; None when another worker has it, or it is over."""
+    now = timezone.now()
+    taken = _move(
+        Replay.objects.filter(public_id=public_id),
+        "claim",
+        attempt=F("attempt") + 1,
+        heartbeat_at=now,
+        started_at=Coalesce("started_at", now),
+        done=0,
+    )
+    if not taken:
+        return None
+    replay = Replay.objects.select_related("run", "project").get(public_id=public_id)
+    return Lease(replay, replay.attempt)
+
+
+def run_job(public_id: str) -> bool:
+    """Do a queued replay from claim to finish; False when there was nothing to claim."""
+    lease = claim(public_id)
+    if lease is None:
+        return False
+    names = {"replay": public_id, "attempt": lease.attempt}
+    try:
+        finish(lease, _outcome(lease))
+    except Lost:
+        logger.warning("replay.lost", extra=names)
+    except Stopped:
+        take_back(_held(lease), lost=0)
+    except DatabaseError:
+        # Nothing can be written now; the lease runs out and the sweeper takes it back.
+        logger.exception("replay.database_error", extra=names)
+    return True
+
+
+def _outcome(lease: Lease) -> Outcome:
+    mode = MODES.get(lease.replay.mode)
+    try:
+        if mode is None:
+            raise Refused("mode_not_available", f"The mode {lease.replay.mode} is not available.")
+        return mode(lease)
+    except Refused as refusal:
+        return Outcome("fail", error_code=refusal.code, error_text=refusal.message)
+    except (Lost, Stopped, DatabaseError):
+        raise
+    except Exception as error:
+        logger.exception("replay.failed", extra={"replay": lease.replay.public_id})
+        text = f"{type(error).__name__}: {error}"
+        return Outcome("fail", error_code="internal_error", error_text=text)
+
+
+def _held(lease: Lease) -> Any:
+    return Replay.objects.filter(pk=lease.replay.pk, attempt=lease.attempt)
+
+
+def finish(lease: Lease, outcome: Outcome) -> bool:
+    """End a replay this worker still holds; a replay being cancelled ends as cancelled."""
+    columns = {
+        **outcome.columns,
+        "finished_at": timezone.now(),
+        "error_code": outcome.error_code,
+        "error_text": clean(outcome.error_text)[:MESSAGE],
+    }
+    held = _held(lease)
+    return _move(held, outcome.event, **columns) or _move(held, "settle", **columns)
+
+
+def cancel(replay: Replay) -> bool:
+    """Stop a replay: at once when no worker has it, else as soon as its calls in flight end."""
+    mine = Replay.objects.filter(pk=replay.pk)
+    return _move(mine, "withdraw", finished_at=timezone.now()) or _move(mine, "ask_cancel")
+
+
+def retry(replay: Replay) -> bool:
+    """Queue what has no answer again; stored answers stay and are not asked again.
+
+    False when the replay is not over, or the same question is being replayed already.
+    """
+    per_call = int(replay.plan.get("calls", {}).get("attempts_per_call", 1))
+    try:
+        with transaction.atomic():
+            moved = _move(
+                Replay.objects.filter(pk=replay.pk),
+                "retry",
+                finished_at=None,
+                lost_workers=0,
+                error_code="",
+                error_text="",
+            )
+            if moved:
+                results.renew(replay, per_call)
+                transaction.on_commit(partial(ring, replay.public_id), robust=True)
+    except IntegrityError:
+        return False
+    return moved
+
+
+def take_back(replays: Any, *, lost: int) -> bool:
+    """Put a running replay back into the queue; its calls in flight are shown as interrupted."""
+    ids = list(replays.values_list("pk", flat=True))
+    back = _move(replays, "take_back", lost_workers=F("lost_workers") + lost, rung_at=None)
+    settled = _move(replays, "settle", finished_at=timezone.now())
+    if back or settled:
+        results.interrupt(ReplayEffect.objects.filter(replay__in=ids))
+    return back or settled
+
+
+def sweep(*, fresh: bool = False) -> int:
+    """Take back what lost its worker, and ring for what waits; how many rows it touched.
+
+    `fresh` is for a worker's start: it rings for everything queued, since a broker in memory has
+    forgotten all.
+    """
+    now = timezone.now()
+    silent = Q(heartbeat_at__lt=now - timedelta(seconds=settings.REPLAY_LEASE_SECONDS))
+    touched = sum(map(_sweep_one, Replay.objects.filter(silent, status__in=ACTIVE)))
+    waiting = Replay.objects.filter(status="queued")
+    if not fresh:
+        long_ago = now - timedelta(seconds=RING_AGAIN_SECONDS)
+        waiting = waiting.filter(Q(rung_at=None) | Q(rung_at__lt=long_ago))
+    ids = list(waiting.order_by("pk").values_list("public_id", flat=True)[:RUNG_AT_ONCE])
+    for public_id in ids:
+        ring(public_id)
+    return touched + len(ids)
+
+
+def _sweep_one(replay: Replay) -> bool:
+    silent = Replay.objects.filter(
+        pk=replay.pk, attempt=replay.attempt, heartbeat_at=replay.heartbeat_at
+    )
+    if replay.lost_workers + 1 < settings.REPLAY_MAX_ATTEMPTS:
+        return take_back(silent, lost=1)
+    results.interrupt(ReplayEffect.objects.filter(replay=replay))
+    text = f"Its worker was lost {replay.lost_workers + 1} times."
+    return _move(
+        silent, "give_up", finished_at=timezone.now(), error_code="workers_lost", error_text=text
+    ) or _move(silent, "settle", finished_at=timezone.now())

@@ -1,0 +1,249 @@
+"""What would happen: replays, one row per replayed effect, and experiments of several replays."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils import timezone
+
+from replay.differences import Difference
+from replay.ids import new_experiment_id, new_replay_id
+from replay.states import ACTIVE, FINAL
+from runs.accounts.models import ApiKey, Project, User
+from runs.models import NAME, Effect, Run, cost_field
+
+FINGERPRINT = 64
+MESSAGE = 2000
+"""Characters kept of an error's text; the provider's whole words stay in the response bytes."""
+
+
+class ReplayMode(models.TextChoices):
+    RECONSTRUCT = "reconstruct", "reconstruct: answered from the log, no provider"
+    PROMPT = "prompt", "prompt: every recorded prompt is sent again"
+    EXECUTE = "execute", "re-execute: your code runs against the recording"
+
+
+class ReplayStatus(models.TextChoices):
+    PLANNED = "planned", "planned"
+    QUEUED = "queued", "queued"
+    RUNNING = "running", "running"
+    CANCELLING = "cancelling", "cancelling"
+    SUCCEEDED = "succeeded", "succeeded"
+    PARTIAL = "partial", "partial"
+    FAILED = "failed", "failed"
+    CANCELLED = "cancelled", "cancelled"
+
+
+class Experiment(models.Model):
+    """Several replays of one run with different candidates, started together."""
+
+    public_id = models.CharField(max_length=40, unique=True, default=new_experiment_id)
+    project = models.ForeignKey(Project, models.CASCADE, related_name="experiments")
+    name = models.CharField(max_length=NAME, blank=True)
+    created_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return self.public_id
+
+
+class ReplayQuerySet(models.QuerySet["Replay"]):
+    def of(self, project: Project) -> ReplayQuerySet:
+        return self.filter(project=project)
+
+    def for_list(self) -> ReplayQuerySet:
+        """Newest first, without the columns no list shows."""
+        return self.select_related("run").defer("plan", "proof", "mismatches").order_by("-pk")
+
+
+class Replay(models.Model):
+    """Run × candidate. The row is the truth of the job; the broker only rings."""
+
+    public_id = models.CharField(max_length=40, unique=True, default=new_replay_id)
+    project = models.ForeignKey(Project, models.CASCADE, related_name="replays")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="replays")
+    experiment = models.ForeignKey(Experiment, models.SET_NULL, null=True, related_name="replays")
+    mode = models.CharField(max_length=12, choices=ReplayMode.choices)
+    provider = models.CharField(max_length=NAME, blank=True)
+    model = models.CharField(max_length=NAME, blank=True)
+    controls = models.JSONField(default=dict, blank=True)
+    """What was asked for beside the model: temperature, system, effects, strict."""
+    plan = models.JSONField(default=dict, blank=True)
+    fingerprint = models.CharField(max_length=FINGERPRINT)
+    created_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
+    created_key = models.ForeignKey(ApiKey, models.SET_NULL, null=True, related_name="+")
+
+    status = models.CharField(max_length=10, choices=ReplayStatus.choices)
+    attempt = models.PositiveIntegerField(default=0)
+    """Goes up with every claim: the fence of everything a worker writes."""
+    lost_workers = models.PositiveSmallIntegerField(default=0)
+    heartbeat_at = models.DateTimeField(null=True)
+    rung_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    error_code = models.CharField(max_length=60, blank=True)
+    error_text = models.CharField(max_length=MESSAGE, blank=True)
+
+    done = models.PositiveIntegerField(default=0)
+    total = models.PositiveIntegerField(default=0)
+    identical = models.BooleanField(null=True)
+    faithful = models.BooleanField(null=True)
+    changed = models.PositiveIntegerField(default=0)
+    mismatches = models.JSONField(default=list, blank=True)
+    """At most `results.KEPT_MISMATCHES`; `mismatch_count` says how many there are."""
+    mismatch_count = models.PositiveIntegerField(default=0)
+    proof = models.JSONField(null=True)
+
+    calls = models.PositiveIntegerField(default=0)
+    input_tokens = models.BigIntegerField(null=True)
+    output_tokens = models.BigIntegerField(null=True)
+    cache_read_tokens = models.BigIntegerField(null=True)
+    cache_write_tokens = models.BigIntegerField(null=True)
+    reasoning_tokens = models.BigIntegerField(null=True)
+    tokens_complete = models.BooleanField(default=False)
+    cost = cost_field()
+    cost_complete = models.BooleanField(default=False)
+    latency_ms = models.FloatField(null=True)
+    original_input_tokens = models.BigIntegerField(null=True)
+    original_output_tokens = models.BigIntegerField(null=True)
+    original_tokens_complete = models.BooleanField(default=False)
+    original_cost = cost_field()
+    original_cost_complete = models.BooleanField(default=False)
+    original_latency_ms = models.FloatField(null=True)
+
+    objects = ReplayQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(status__in=ReplayStatus.values), name="known_replay_status"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(status__in=FINAL, finished_at__isnull=False)
+                | (~models.Q(status__in=FINAL) & models.Q(finished_at=None)),
+                name="final_means_finished",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(mode=ReplayMode.RECONSTRUCT, provider="", model="")
+                | (~models.Q(mode=ReplayMode.RECONSTRUCT) & ~models.Q(model="")),
+                name="a_model_unless_reconstructed",
+            ),
+            models.UniqueConstraint(
+                fields=["run", "fingerprint"],
+                condition=models.Q(status__in=ACTIVE),
+                name="one_active_replay_a_question",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["project", "id"], name="replay_project"),
+            models.Index(
+                fields=["status", "heartbeat_at"],
+                name="replay_active",
+                condition=models.Q(status__in=ACTIVE),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.public_id
+
+    @property
+    def is_final(self) -> bool:
+        return self.status in FINAL
+
+    @property
+    def candidate(self) -> str:
+        """`provider:model` as the API takes it; empty for a reconstruction."""
+        return f"{self.provider}:{self.model}" if self.model else ""
+
+
+class CallState(models.TextChoices):
+    PENDING = "pending", "not asked yet"
+    IN_FLIGHT = "in_flight", "in flight"
+    INTERRUPTED = "interrupted", "interrupted"
+    ANSWERED = "answered", "answered"
+    FAILED = "failed", "failed"
+
+
+class Proven(models.TextChoices):
+    """What a reconstruction can say of an effect."""
+
+    PROVEN = "proven", "a later request repeats it exactly"
+    UNPROVEN = "unproven", "no later request mentions it"
+    EXPLAINED = "explained", "changed on its way by a hook or layer"
+    CONTRADICTED = "contradicted", "a later request repeats it otherwise"
+    BROKEN = "broken", "missing or altered"
+
+
+DIFFERENCE_CHOICES = [(difference.value, difference.label) for difference in Difference]
+
+
+class ReplayEffect(models.Model):
+    """One recorded effect in one replay: what was asked again, and how the answer differs."""
+
+    replay = models.ForeignKey(Replay, models.CASCADE, related_name="rows", db_index=False)
+    effect = models.ForeignKey(Effect, models.CASCADE, related_name="+", null=True)
+    seq = models.PositiveIntegerField()
+    state = models.CharField(max_length=11, choices=CallState.choices)
+    difference = models.CharField(max_length=12, choices=DIFFERENCE_CHOICES, blank=True)
+    """Empty until there is something to compare."""
+    proven = models.CharField(max_length=12, choices=Proven.choices, blank=True)
+    attempt = models.PositiveIntegerField(default=0)
+    """The replay's attempt that may write this row."""
+    calls = models.PositiveSmallIntegerField(default=0)
+    calls_allowed = models.PositiveSmallIntegerField(default=0)
+    interruptions = models.PositiveSmallIntegerField(default=0)
+    asked_at = models.DateTimeField(null=True)
+    answered_at = models.DateTimeField(null=True)
+
+    summary = models.CharField(max_length=NAME * 2, blank=True)
+    changes = models.JSONField(default=list, blank=True)
+    """[{"path", "recorded", "replayed"}]: the first changed JSON pointers, values shortened."""
+    notes = models.JSONField(default=list, blank=True)
+    """[{"code", "text"}]: what could not be carried over as recorded."""
+    error_code = models.CharField(max_length=60, blank=True)
+    error_text = models.CharField(max_length=MESSAGE, blank=True)
+
+    status_code = models.PositiveSmallIntegerField(null=True)
+    request_id = models.CharField(max_length=NAME, blank=True)
+    model = models.CharField(max_length=NAME, blank=True)
+    """Who answered, as the provider names it."""
+    finish_reason = models.CharField(max_length=40, blank=True)
+    input_tokens = models.BigIntegerField(null=True)
+    output_tokens = models.BigIntegerField(null=True)
+    cache_read_tokens = models.BigIntegerField(null=True)
+    cache_write_tokens = models.BigIntegerField(null=True)
+    reasoning_tokens = models.BigIntegerField(null=True)
+    cost = cost_field()
+    latency_ms = models.FloatField(null=True)
+    first_token_ms = models.FloatField(null=True)
+
+    sent = models.BinaryField(null=True)
+    """The body as sent, zstd."""
+    response = models.BinaryField(null=True)
+    """The body as received, zstd."""
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["replay", "seq"], name="one_row_an_effect"),
+            models.CheckConstraint(
+                condition=models.Q(state__in=CallState.values), name="known_call_state"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(difference__in=["", *(d.value for d in Difference)]),
+                name="known_difference",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(state="failed") | ~models.Q(error_code=""),
+                name="failed_says_why",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["replay", "state"], name="replay_rows_by_state"),
+        ]
+
+    def __str__(self) -> str:
+        return f"#{self.seq} of {self.replay_id}"
+
+    @property
+    def is_change(self) -> bool:
+        return bool(self.difference) and Difference(self.difference).is_change

@@ -1,0 +1,24 @@
+"""What a mode hands back to the job: how it ended and the columns that say it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`event` is the move of `states.py` that ends the job; `columns` go into the replay's row."""
+
+    event: str
+    columns: dict[str, Any] = field(default_factory=dict)
+    error_code: str = ""
+    error_text: str = ""
+
+
+class Refused(Exception):
+    """A replay that cannot be done at all; `code` names the reason."""
+
+    def __init__(self, code: str, message: str, *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.field = code, message, field

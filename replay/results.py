@@ -1,0 +1,176 @@
+"""Rows of a replay's effects, written as the answers come.
+
+Every write names the state and the attempt it expects, so that a late twin of a worker changes
+nothing, and an answer that is stored is never asked for again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Count, F, Q, Sum
+from django.utils import timezone
+
+from replay.differences import Difference
+from replay.lease import Lease
+from replay.models import CallState, Replay, ReplayEffect
+from replay.states import effect_move
+
+KEPT_MISMATCHES = 200
+BATCH = 500
+
+TOKENS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "reasoning_tokens",
+)
+
+
+def open_rows(lease: Lease, rows: Iterable[ReplayEffect]) -> None:
+    """Store rows that are not there yet; those of an earlier attempt stay as they are."""
+    ReplayEffect.objects.bulk_create(rows, batch_size=BATCH, ignore_conflicts=True)
+
+
+def take_over(lease: Lease) -> None:
+    """Make every unanswered row this attempt's; what was in flight died with its worker."""
+    rows = ReplayEffect.objects.filter(replay=lease.replay)
+    interrupt(rows)
+    rows.exclude(state=CallState.ANSWERED).update(attempt=lease.attempt)
+
+
+def interrupt(rows: Any) -> int:
+    move = effect_move("interrupt")
+    return int(
+        rows.filter(state__in=move.sources).update(
+            state=move.target, interruptions=F("interruptions") + 1
+        )
+    )
+
+
+def _moved(lease: Lease, row_id: int, event: str, **columns: Any) -> bool:
+    move = effect_move(event)
+    rows = ReplayEffect.objects.filter(pk=row_id, attempt=lease.attempt, state__in=move.sources)
+    return rows.update(state=move.target, **columns) == 1
+
+
+def ask(lease: Lease, row_id: int, sent: bytes) -> bool:
+    """The intent, written just before the call. False: not ours, or no call is left for it."""
+    move = effect_move("ask")
+    rows = ReplayEffect.objects.filter(
+        pk=row_id,
+        attempt=lease.attempt,
+        state__in=move.sources,
+        calls__lt=F("calls_allowed"),
+    )
+    return (
+        rows.update(state=move.target, calls=F("calls") + 1, asked_at=timezone.now(), sent=sent)
+        == 1
+    )
+
+
+def answer(lease: Lease, row_id: int, **columns: Any) -> bool:
+    """Store an answer. An answer that comes late still counts while nobody else took over."""
+    with transaction.atomic():
+        stored = _moved(
+            lease,
+            row_id,
+            "answer",
+            answered_at=timezone.now(),
+            error_code="",
+            error_text="",
+            **columns,
+        )
+        if stored:
+            _one_more_done(lease)
+    return stored
+
+
+def put_off(lease: Lease, row_id: int, **columns: Any) -> bool:
+    """The provider asks for patience: the row waits for its next call."""
+    return _moved(lease, row_id, "put_off", **columns)
+
+
+def refuse(lease: Lease, row_id: int, *, code: str, text: str, **columns: Any) -> bool:
+    """No answer, and no further call in this go."""
+    with transaction.atomic():
+        stored = _moved(
+            lease,
+            row_id,
+            "refuse",
+            difference=Difference.ERROR,
+            error_code=code,
+            error_text=text,
+            **columns,
+        )
+        if stored:
+            _one_more_done(lease)
+    return stored
+
+
+def _one_more_done(lease: Lease) -> None:
+    Replay.objects.filter(pk=lease.replay.pk, attempt=lease.attempt).update(done=F("done") + 1)
+
+
+def renew(replay: Replay, attempts_per_call: int) -> int:
+    """Let everything without an answer be asked again, with a fresh allowance of calls."""
+    move = effect_move("renew")
+    rows = ReplayEffect.objects.filter(replay=replay, state__in=move.sources)
+    return rows.update(
+        state=move.target,
+        calls_allowed=F("calls") + attempts_per_call,
+        difference="",
+        error_code="",
+        error_text="",
+    )
+
+
+def totals(replay: Replay) -> dict[str, Any]:
+    """The columns of a replay that sum up its rows, both sides over the answered ones only.
+
+    A sum in which a part is unknown is "at least" (`…_complete` is False); of nothing it is null.
+    """
+    rows = ReplayEffect.objects.filter(replay=replay)
+    answered = Q(state=CallState.ANSWERED)
+    changed = ~Q(difference__in=("", Difference.SAME, Difference.EQUIVALENT))
+    sums = rows.aggregate(
+        changed=Count("pk", filter=changed),
+        answered=Count("pk", filter=answered),
+        all_calls=Sum("calls", default=0),
+        priced=Count("cost", filter=answered),
+        counted=Count("pk", filter=answered & Q(input_tokens__gte=0, output_tokens__gte=0)),
+        old_priced=Count("effect__cost", filter=answered),
+        old_counted=Count(
+            "pk", filter=answered & Q(effect__input_tokens__gte=0, effect__output_tokens__gte=0)
+        ),
+        new_cost=Sum("cost", filter=answered),
+        old_cost=Sum("effect__cost", filter=answered),
+        old_input=Sum("effect__input_tokens", filter=answered),
+        old_output=Sum("effect__output_tokens", filter=answered),
+        new_latency=Sum("latency_ms", filter=answered),
+        old_latency=Sum("effect__duration_ms", filter=answered),
+        **{f"new_{name}": Sum(name, filter=answered) for name in TOKENS},
+    )
+    return _columns(sums)
+
+
+def _columns(sums: dict[str, Any]) -> dict[str, Any]:
+    count = sums["answered"]
+    return {
+        "changed": sums["changed"],
+        "calls": sums["all_calls"],
+        **{name: sums[f"new_{name}"] for name in TOKENS},
+        "tokens_complete": count > 0 and sums["counted"] == count,
+        "cost": sums["new_cost"],
+        "cost_complete": count > 0 and sums["priced"] == count,
+        "latency_ms": sums["new_latency"],
+        "original_input_tokens": sums["old_input"],
+        "original_output_tokens": sums["old_output"],
+        "original_tokens_complete": count > 0 and sums["old_counted"] == count,
+        "original_cost": sums["old_cost"],
+        "original_cost_complete": count > 0 and sums["old_priced"] == count,
+        "original_latency_ms": sums["old_latency"],
+    }

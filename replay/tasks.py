@@ -1,0 +1,30 @@
+"""Celery's doorbell, and the sweeper that each worker carries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from celery import shared_task
+from celery.signals import worker_init, worker_shutdown
+from django.db import connections
+
+from replay import jobs, sweeper
+
+
+@shared_task(name=jobs.TASK)  # type: ignore[untyped-decorator]
+def run(public_id: str) -> None:
+    """Do the replay of this id, unless another worker has it."""
+    try:
+        jobs.run_job(public_id)
+    finally:
+        connections.close_all()
+
+
+@worker_init.connect  # type: ignore[untyped-decorator]
+def _start_sweeper(**kwargs: Any) -> None:
+    sweeper.start()
+
+
+@worker_shutdown.connect  # type: ignore[untyped-decorator]
+def _stop_sweeper(**kwargs: Any) -> None:
+    sweeper.stop()

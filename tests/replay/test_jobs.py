@@ -1,0 +1,272 @@
+"""The row is the truth: rings, twins, lost workers, cancels and retries."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from replay import jobs, results
+from replay.lease import Lost
+from replay.models import Replay, ReplayEffect
+from replay.outcome import Outcome, Refused
+
+
+@pytest.fixture
+def rung(monkeypatch) -> list[str]:
+    """The ids that workers were told of."""
+    heard: list[str] = []
+    monkeypatch.setattr(
+        jobs.current_app, "send_task", lambda name, args, **options: heard.append(args[0])
+    )
+    return heard
+
+
+@pytest.fixture
+def run(store, read_log):
+    return store(read_log("02-two-tools-memory"))
+
+
+@pytest.fixture
+def job(run, rung) -> Replay:
+    return jobs.create_job(run=run, mode="reconstruct", plan={})[0]
+
+
+def again(replay: Replay) -> Replay:
+    return Replay.objects.get(pk=replay.pk)
+
+
+def age(replay: Replay, seconds: float = 3600) -> None:
+    Replay.objects.filter(pk=replay.pk).update(
+        heartbeat_at=timezone.now() - timedelta(seconds=seconds)
+    )
+
+
+def in_flight(replay: Replay, seq: int, attempt: int = 1, **columns) -> ReplayEffect:
+    return ReplayEffect.objects.create(
+        replay=replay, seq=seq, state="in_flight", attempt=attempt, calls=1, **columns
+    )
+
+
+def test_creating_rings_after_the_commit(run, rung, django_capture_on_commit_callbacks):
+    with django_capture_on_commit_callbacks(execute=True):
+        replay, created = jobs.create_job(run=run, mode="reconstruct", plan={})
+        assert rung == []
+    assert (rung, created, replay.status) == ([replay.public_id], True, "queued")
+
+
+def test_asking_twice_gives_one_job(run, job):
+    same, created = jobs.create_job(run=run, mode="reconstruct", plan={})
+    assert (same.pk, created) == (job.pk, False)
+
+
+def test_a_question_may_be_asked_again_when_it_is_over(run, job):
+    jobs.run_job(job.public_id)
+    assert jobs.create_job(run=run, mode="reconstruct", plan={})[1] is True
+
+
+def test_ids_sort_by_the_time_they_were_made(run, job):
+    jobs.cancel(job)
+    later, _ = jobs.create_job(run=run, mode="reconstruct", plan={})
+    assert later.public_id[:13] >= job.public_id[:13]
+    assert job.public_id.startswith("rp_")
+
+
+def test_a_deaf_broker_loses_no_job(run, monkeypatch, django_capture_on_commit_callbacks):
+    def refuse(*args, **options):
+        raise OSError("no broker")
+
+    monkeypatch.setattr(jobs.current_app, "send_task", refuse)
+    with django_capture_on_commit_callbacks(execute=True):
+        replay, _ = jobs.create_job(run=run, mode="reconstruct", plan={})
+    assert again(replay).status == "queued"
+
+
+def test_five_deliveries_do_one_job(job):
+    assert [jobs.run_job(job.public_id) for _ in range(5)] == [True, False, False, False, False]
+    assert again(job).attempt == 1
+
+
+def test_only_one_of_two_claims_wins(job):
+    assert jobs.claim(job.public_id) is not None
+    assert jobs.claim(job.public_id) is None
+
+
+def test_a_late_twin_finishes_nothing(job):
+    late = jobs.claim(job.public_id)
+    age(job)
+    jobs.sweep()
+    now = jobs.claim(job.public_id)
+    assert jobs.finish(late, Outcome("succeed", {"identical": True})) is False
+    assert again(job).status == "running"
+    assert jobs.finish(now, Outcome("succeed", {"identical": False})) is True
+    assert again(job).identical is False
+
+
+def test_a_late_twin_loses_its_lease(job):
+    late = jobs.claim(job.public_id)
+    age(job)
+    jobs.sweep()
+    jobs.claim(job.public_id)
+    with pytest.raises(Lost):
+        late.beat(now=True)
+
+
+def test_a_lost_worker_s_calls_are_shown_as_interrupted(job, rung):
+    jobs.claim(job.public_id)
+    row = in_flight(job, 2)
+    age(job)
+    jobs.sweep()
+    row.refresh_from_db()
+    assert (row.state, row.interruptions) == ("interrupted", 1)
+    assert (again(job).status, rung) == ("queued", [job.public_id])
+
+
+def test_a_living_worker_is_left_alone(job):
+    jobs.claim(job.public_id)
+    jobs.sweep()
+    assert again(job).status == "running"
+
+
+def test_a_job_that_kills_every_worker_is_given_up(job, settings):
+    settings.REPLAY_MAX_ATTEMPTS = 2
+    for _ in range(2):
+        jobs.claim(job.public_id)
+        age(job)
+        jobs.sweep()
+    assert (again(job).status, again(job).error_code) == ("failed", "workers_lost")
+
+
+def test_the_sweeper_rings_again_but_not_at_once(job, rung):
+    jobs.sweep()
+    jobs.sweep()
+    assert rung == [job.public_id]
+    Replay.objects.update(rung_at=timezone.now() - timedelta(seconds=11))
+    jobs.sweep()
+    assert rung == [job.public_id] * 2
+
+
+def test_an_answer_that_comes_late_counts_while_nobody_took_over(job):
+    lease = jobs.claim(job.public_id)
+    row = in_flight(job, 2)
+    age(job)
+    jobs.sweep()
+    assert results.answer(lease, row.pk, summary="late") is True
+    row.refresh_from_db()
+    assert (row.state, row.summary) == ("answered", "late")
+
+
+def test_an_answer_of_a_lost_worker_changes_nothing_after_the_take_over(job):
+    late = jobs.claim(job.public_id)
+    row = in_flight(job, 2, calls_allowed=4)
+    age(job)
+    jobs.sweep()
+    results.take_over(jobs.claim(job.public_id))
+    assert results.answer(late, row.pk, summary="late") is False
+    assert results.ask(late, row.pk, b"") is False
+
+
+def test_a_stored_answer_is_never_asked_again(job):
+    lease = jobs.claim(job.public_id)
+    row = in_flight(job, 2, calls_allowed=4)
+    results.answer(lease, row.pk)
+    assert results.ask(lease, row.pk, b"") is False
+
+
+def test_no_call_beyond_what_the_plan_allowed(job):
+    lease = jobs.claim(job.public_id)
+    row = in_flight(job, 2, calls_allowed=1)
+    results.put_off(lease, row.pk)
+    assert results.ask(lease, row.pk, b"") is False
+
+
+def test_cancelling_a_queued_job_ends_it(job):
+    assert jobs.cancel(job) is True
+    assert again(job).status == "cancelled"
+    assert jobs.run_job(job.public_id) is False
+
+
+def test_cancelling_a_running_job_is_seen_by_its_worker(job):
+    lease = jobs.claim(job.public_id)
+    assert jobs.cancel(job) is True
+    lease.beat(now=True)
+    assert lease.cancelled is True
+    jobs.finish(lease, Outcome("succeed"))
+    assert again(job).status == "cancelled"
+
+
+def test_cancelling_a_job_whose_worker_died_ends_it(job):
+    jobs.claim(job.public_id)
+    jobs.cancel(job)
+    age(job)
+    jobs.sweep()
+    assert again(job).status == "cancelled"
+
+
+def test_what_is_over_cannot_be_cancelled(job):
+    jobs.run_job(job.public_id)
+    assert jobs.cancel(job) is False
+
+
+def test_retry_keeps_answers_and_renews_the_rest(job):
+    lease = jobs.claim(job.public_id)
+    kept, lost = in_flight(job, 2), in_flight(job, 5, calls_allowed=1)
+    results.answer(lease, kept.pk)
+    results.refuse(lease, lost.pk, code="provider_error", text="no")
+    jobs.finish(lease, Outcome("part"))
+    Replay.objects.update(plan={"calls": {"attempts_per_call": 3}})
+    assert jobs.retry(again(job)) is True
+    rows = ReplayEffect.objects.order_by("seq").values_list("state", "calls", "calls_allowed")
+    assert list(rows) == [("answered", 1, 0), ("pending", 1, 4)]
+
+
+def test_what_runs_or_succeeded_is_not_retried(job):
+    assert jobs.retry(job) is False
+    jobs.run_job(job.public_id)
+    assert jobs.retry(again(job)) is False
+
+
+def test_a_mode_that_breaks_fails_its_job_with_the_reason(job, monkeypatch):
+    monkeypatch.setitem(jobs.MODES, "reconstruct", lambda lease: 1 / 0)
+    jobs.run_job(job.public_id)
+    assert (again(job).status, again(job).error_code) == ("failed", "internal_error")
+    assert "ZeroDivisionError" in again(job).error_text
+
+
+def test_a_mode_that_refuses_names_why(job, monkeypatch):
+    def refuse(lease):
+        raise Refused("missing_key", "OPENAI_API_KEY is not set")
+
+    monkeypatch.setitem(jobs.MODES, "reconstruct", refuse)
+    jobs.run_job(job.public_id)
+    assert (again(job).error_code, again(job).error_text) == (
+        "missing_key", "OPENAI_API_KEY is not set"
+    )  # fmt: skip
+
+
+def test_run_jobs_drains_the_queue_without_a_broker(job, capsys):
+    call_command("run_jobs")
+    assert again(job).status == "succeeded"
+    assert capsys.readouterr().out == "1 replays done\n"
+
+
+def test_sweep_jobs_rings_for_what_waits(job, rung, capsys):
+    call_command("sweep_jobs")
+    assert (rung, capsys.readouterr().out) == ([job.public_id], "1 replays touched\n")
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"status": "odd"},
+        {"status": "succeeded"},
+        {"mode": "prompt"},
+        {"finished_at": timezone.now()},
+    ],
+)
+def test_the_database_refuses_rows_that_cannot_be(job, columns):
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Replay.objects.filter(pk=job.pk).update(**columns)
