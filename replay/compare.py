@@ -219,14 +219,31 @@ def _texts(before: str, after: str) -> Comparison:
     if _collapsed(before) == _collapsed(after):
         return Comparison(Difference.EQUIVALENT, "other white space")
     (is_json, old), (also, new) = _json(before), _json(after)
-    if is_json and also and _loose(old) == _loose(new):
-        return Comparison(Difference.EQUIVALENT, "the same JSON, spelled otherwise")
+    if is_json and also:
+        return _documents(old, new)
     if _spelled(before) == _spelled(after):
         return Comparison(Difference.EQUIVALENT, "numbers spelled otherwise")
     gone, added = only_in(before, after), only_in(after, before)
     if gone or added:
         return Comparison(Difference.FACTS, _other_facts(gone, added))
     return Comparison(Difference.WORDING, _other_words(before, after))
+
+
+def _documents(before: Any, after: Any) -> Comparison:
+    """Answers in JSON: a text of several words may be reworded, any other value is a fact."""
+    if _loose(before) == _loose(after):
+        return Comparison(Difference.EQUIVALENT, "the same JSON, spelled otherwise")
+    found = []
+    for change in diff(before, after):
+        sides = change.old, change.new
+        if all(isinstance(side, str) and " " in side.strip() for side in sides):
+            found.append(_texts(*sides))
+        elif _loose(change.old) != _loose(change.new):
+            path = (change.new_pointer or change.old_pointer or "").lstrip("/")
+            found.append(Comparison(Difference.FACTS, f"other {path or 'value'}"))
+    gravest = worst(each.difference for each in found)
+    told = [each.summary for each in found if each.difference == gravest]
+    return Comparison(gravest, "; ".join(told[:3]))
 
 
 def _other_facts(gone: list[str], added: list[str]) -> str:

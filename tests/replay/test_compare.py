@@ -1,0 +1,246 @@
+"""Each class of difference from both sides: what is in it, and what just is not."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replay.compare import Comparison, Failed, compare, matched, value_difference
+from replay.dialects.answer import Answer, AnswerCall
+from replay.differences import Difference, worst
+
+
+def call(name: str, written: str = "{}", id: str = "c1") -> AnswerCall:
+    try:
+        return AnswerCall(id, name, json.loads(written), written)
+    except ValueError:
+        return AnswerCall(id, name, None, written)
+
+
+def text_class(before: str, after: str) -> str:
+    return compare(Answer(text=before), Answer(text=after)).difference
+
+
+def calls_class(before: list[AnswerCall], after: list[AnswerCall]) -> Comparison:
+    return compare(Answer(calls=tuple(before)), Answer(calls=tuple(after)))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("It is paid.", "It is paid.", "same"),
+        ("It is  paid.\n", "It is paid.", "equivalent"),
+        ("It costs 1,000.50 in all.", "It costs 1000.5 in all.", "equivalent"),
+        ('{"a": 1, "b": 2.0}', '{"b":2,"a":1}', "equivalent"),
+        ("It is paid.", "It has been paid.", "wording"),
+        ("1. Pay\n2. Wait", "- Pay\n- Wait it out", "wording"),
+        ("Paid €49.90 today.", "Today we paid 49.90 EUR.", "wording"),
+        ("On 5 March 2026 it ends.", "It ends 2026-03-05.", "wording"),
+        ("Ask for “Ada” there.", "There, ask for Ada please.", "wording"),
+        ("It is 49.90 EUR.", "It is 49.80 EUR.", "facts"),
+        ("It is 49.90 EUR.", "It is 49.90 USD.", "facts"),
+        ("You have 2 charges.", "You have 3 charges.", "facts"),
+        ("It ends 2026-03-05.", "It ends on 6 March 2026.", "facts"),
+        ("Call at 14:30.", "Call at 3 pm.", "facts"),
+        ("See order ch_77A1.", "See order ch_77A2.", "facts"),
+        ("Read https://a.example/x.", "Read https://a.example/y.", "facts"),
+        ("The 'Munch museum' is open.", "The 'Nobel museum' is open.", "facts"),
+        ("The order is late.", "The order 8812 is late.", "facts"),
+        ('{"total": 10}', '{"total": 11}', "facts"),
+        ('{"paid": true}', '{"paid": false}', "facts"),
+        ('{"why": "it is late"}', '{"why": "it came late"}', "wording"),
+    ],
+)
+def test_texts(before, after, expected):
+    assert text_class(before, after) == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ([call("get", '{"a":1,"b":2}')], [call("get", '{"a":1,"b":2}', "other")], "same"),
+        ([call("get", '{"a":1,"b":2}')], [call("get", '{"b":2, "a":1}')], "equivalent"),
+        ([call("get", '{"a":1}')], [call("get", '{"a":1.0}')], "equivalent"),
+        ([call("get", '{"q":"a  b"}')], [call("get", '{"q":"a b"}')], "equivalent"),
+        ([call("get", '{"a":1}')], [call("get", '{"a":2}')], "arguments"),
+        ([call("get", '{"a":1}')], [call("get", '{"a":1,"b":2}')], "arguments"),
+        ([call("get", '{"a":1}')], [call("get", '{"a":"1"}')], "arguments"),
+        ([call("get", '{"a":1}')], [call("get", '{"a":')], "arguments"),
+        ([call("get")], [call("put")], "tool_calls"),
+        ([call("get")], [], "tool_calls"),
+        ([call("get"), call("put")], [call("put"), call("get")], "tool_calls"),
+        ([call("get")], [call("get"), call("get")], "tool_calls"),
+    ],
+)
+def test_calls(before, after, expected):
+    assert calls_class(before, after).difference == expected
+
+
+def test_parallel_calls_match_by_content():
+    a, b, c = call("get", '{"n":1}'), call("get", '{"n":2}'), call("get", '{"n":3}')
+    assert calls_class([a, b], [b, a]).difference == "equivalent"
+    assert list(matched([a, b], [b, c])) == [(b, b), (a, c)]
+
+
+def test_the_changed_argument_is_named():
+    found = calls_class(
+        [call("refund", '{"to":{"eur":10}}')], [call("refund", '{"to":{"eur":20}}')]
+    )
+    assert found.summary == "refund: other to/eur"
+    assert [(c.path, c.recorded, c.replayed) for c in found.changes] == [
+        ("/calls/0/arguments/to/eur", 10, 20)
+    ]
+
+
+def test_other_tools_are_named():
+    found = calls_class([call("list_charges")], [call("refund_charge")])
+    assert found.summary == "drops list_charges, calls refund_charge"
+
+
+def test_other_facts_are_named():
+    found = compare(Answer(text="It is 2 × 49.90 EUR."), Answer(text="It is 49.90 EUR."))
+    assert (found.difference, found.summary) == ("facts", "no longer names 2")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (Answer("a", finish_reason="stop"), Answer("a", finish_reason="length"), "structure"),
+        (Answer("a", finish_reason="stop"), Answer("a", finish_reason=None), "same"),
+        (Answer("a"), Answer("", refusal="I cannot."), "structure"),
+        (Answer("", refusal="I cannot."), Answer("", refusal="I will not."), "wording"),
+        (
+            Answer(calls=(call("get"),), finish_reason="tool_calls"),
+            Answer(text="Done.", finish_reason="stop"),
+            "tool_calls",
+        ),
+        (
+            Answer(calls=(call("get"),), finish_reason="tool_calls"),
+            Answer(calls=(call("get"),), finish_reason="length"),
+            "structure",
+        ),
+    ],
+)
+def test_structure(before, after, expected):
+    assert compare(before, after).difference == expected
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"grade": {"type": "string", "enum": ["A", "B"]}},
+    "required": ["grade"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        ('{"grade": "B"}', "facts"),
+        ('{"grade": "C"}', "structure"),
+        ("{}", "structure"),
+        ('{"grade": "A", "why": 1}', "structure"),
+        ("The grade is A.", "structure"),
+    ],
+)
+def test_an_answer_that_breaks_the_schema(after, expected):
+    assert compare(Answer('{"grade": "A"}'), Answer(after), SCHEMA).difference == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (Answer("a"), None, "not_asked"),
+        (None, Answer("a"), "not_recorded"),
+        (None, None, "same"),
+        (Answer("a"), Failed("http_400", "bad model"), "error"),
+        (Failed("http_429"), Answer("a"), "error"),
+        (Failed("http_429"), Failed("http_429"), "same"),
+        (Failed("http_429"), Failed("timeout"), "error"),
+    ],
+)
+def test_sides_that_are_not_there(before, after, expected):
+    assert compare(before, after).difference == expected
+
+
+def test_the_provider_s_own_words_are_told():
+    assert compare(Answer("a"), Failed("http_400", "no such model")).summary == (
+        "http_400: no such model"
+    )
+
+
+def test_the_gravest_class_counts():
+    before = Answer("One.", (call("get", '{"a":1}'),))
+    after = Answer("Two.", (call("get", '{"a":2}'),))
+    assert compare(before, after).difference == "arguments"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ({"a": 1}, {"a": 1}, "same"),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, "equivalent"),
+        (14, 15, "facts"),
+        ("fine", "good", "wording"),
+    ],
+)
+def test_values(before, after, expected):
+    assert value_difference(before, after).difference == expected
+
+
+def test_severity_is_the_declared_order():
+    assert worst([Difference.FACTS, Difference.SAME, Difference.ARGUMENTS]) == "arguments"
+    assert [d.value for d in Difference if not d.is_change] == ["same", "equivalent"]
+
+
+WORDS = st.text(alphabet="ab 1.,€'\"-/#_\n:5", max_size=30)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=5,
+)
+CALLS = st.builds(
+    lambda name, arguments: AnswerCall("id", name, arguments, json.dumps(arguments)),
+    st.sampled_from(["get", "put"]),
+    JSON,
+)
+FINISH = st.sampled_from([None, "stop", "length", "tool_calls"])
+ANSWERS = st.builds(
+    Answer,
+    text=WORDS,
+    calls=st.lists(CALLS, max_size=3).map(tuple),
+    refusal=st.none() | WORDS,
+    finish_reason=FINISH,
+)
+
+
+@given(ANSWERS)
+def test_an_answer_is_the_same_as_itself(answer):
+    found = compare(answer, answer)
+    assert (found.difference, found.changes) == ("same", ())
+
+
+@given(ANSWERS, ANSWERS)
+def test_both_directions_give_one_class(a, b):
+    assert compare(a, b).difference == compare(b, a).difference
+
+
+@given(ANSWERS, ANSWERS)
+def test_what_differs_says_where_and_why(a, b):
+    found = compare(a, b)
+    assert bool(found.summary) or not found.difference.is_change
+    assert bool(found.changes) or found.difference == "same"
+
+
+@given(WORDS)
+def test_white_space_is_never_a_change(text):
+    assert text_class(text, f"  {text.replace(' ', '   ')}  ") in ("same", "equivalent")
+
+
+@given(st.lists(CALLS, max_size=4))
+def test_every_call_finds_one_partner(calls):
+    pairs = list(matched(calls, calls[::-1]))
+    assert sorted(id(old) for old, _ in pairs) == sorted(map(id, calls))
