@@ -38,10 +38,10 @@ def get_membership_or_404(request: HttpRequest, slug: str, needs: Role = Role.VI
     )
     if membership is None:
         raise Http404
-    if not Role(membership.role).covers(needs):
-        raise PermissionDenied(f"This needs the role {needs}; yours is {membership.role}.")
     membership.user = user
     request.membership = membership  # type: ignore[attr-defined]
+    if not Role(membership.role).covers(needs):
+        raise PermissionDenied(f"This needs the role {needs}; yours is {membership.role}.")
     _remember(request, slug)
     return membership
 

@@ -4,26 +4,33 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from runs.access import LAST_PROJECT
 from runs.accounts.models import Membership, Role
 
 
 def shell(request: HttpRequest) -> dict[str, Any]:
     """`membership`, `project`, `memberships` (for the switcher) and `may`.
 
-    `may.member`, `may.admin`, `may.owner` say whether one's role covers that role; all of them
-    are false outside a project.
+    `may.member`, `may.admin`, `may.owner` say whether one's role covers that role. Pages outside
+    a project keep the frame of the one looked at last; without any, all of `may` is false.
     """
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {}
-    here: Membership | None = getattr(request, "membership", None)
+    mine = Membership.objects.filter(user_id=user.pk).select_related("project")
+    here: Membership | None = getattr(request, "membership", None) or _last(request, mine)
     return {
         "membership": here,
         "project": here.project if here else None,
         "may": {str(role): here is not None and Role(here.role).covers(role) for role in Role},
-        "memberships": Membership.objects.filter(user_id=user.pk)
-        .select_related("project")
-        .order_by("project__name", "project_id"),
+        "memberships": mine.order_by("project__name", "project_id"),
     }
+
+
+def _last(request: HttpRequest, mine: QuerySet[Membership]) -> Membership | None:
+    session = getattr(request, "session", None)
+    slug = session.get(LAST_PROJECT) if session is not None else None
+    return mine.filter(project__slug=slug).first() if slug else None
