@@ -2,6 +2,9 @@
 
 import json
 import os
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import jsonpatch
@@ -84,3 +87,41 @@ def mutated(log_bytes):
 def fixtures() -> Path:
     """Logs of the older shapes, written by hand after the format's table."""
     return FIXTURES
+
+
+ANSWER = {
+    "run_id": "log-1",
+    "url": "http://127.0.0.1/p/demo/runs/log-1",
+    "created": True,
+    "effects": {"stored": 1, "duplicate": 0, "rejected": []},
+}
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.asked.append((self.path, dict(self.headers), body, time.monotonic()))
+        status, headers, answer = self.server.answers.pop(0)
+        data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+        self.send_response(status)
+        for name, value in {**headers, "Content-Length": str(len(data))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def server():
+    """A server that keeps what it is `asked` and gives its `answers` in order."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.asked, server.answers = [], [(201, {}, ANSWER)]
+    server.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
