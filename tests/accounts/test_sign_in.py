@@ -44,7 +44,9 @@ def test_link_page_is_a_form_a_script_can_press(link):
 
 
 def test_button_without_its_token_is_refused(link):
-    assert Client(enforce_csrf_checks=True).post(link).status_code == 403
+    page = Client(enforce_csrf_checks=True).post(link)
+    assert page.status_code == 403
+    assert "reload the page" in page.content.decode()
 
 
 def test_two_presses_are_one_sign_in(client, link):
