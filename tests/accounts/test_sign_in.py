@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from axes.models import AccessAttempt
 from django.conf import settings
 from django.test import Client
 from django.utils import timezone
@@ -148,6 +149,14 @@ def test_throttle_is_not_dodged_by_the_case_of_the_address(client, make_member):
     for n in range(settings.AXES_FAILURE_LIMIT):
         page = sign_in(client, "nonsense nonsense", f"{'MEMBER'[:n]}{'member'[n:]}@example.com")
     assert page.status_code == 429
+
+
+def test_failed_try_leaves_no_copy_of_what_was_typed(client, make_member):
+    make_member("member")
+    sign_in(client, "nonsense nonsense", next="/join/some-token", extra="x" * 100)
+    kept = AccessAttempt.objects.get()
+    assert kept.username == "member@example.com"
+    assert (kept.get_data, kept.post_data) == ("", "")
 
 
 def test_pasted_address_comes_back_after_sign_in(client, make_member):

@@ -6,7 +6,7 @@ from typing import Any
 
 from axes.helpers import get_cool_off
 from django.contrib.auth import authenticate, login, logout
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -54,6 +54,8 @@ def _check_password(request: HttpRequest) -> HttpResponse:
     form, following = SignInForm(request.POST), safe_next(request, request.POST.get("next", ""))
     if form.is_valid():
         email, password = form.cleaned_data["email"], form.cleaned_data["password"]
+        # axes would keep a copy of all that was posted, an invitation in `next` included.
+        request.POST = request.GET = QueryDict("")
         # By `email`: under another name axes counts the failures of all people as nobody's.
         user = authenticate(request, email=email, password=password)
         if isinstance(user, User):
