@@ -19,7 +19,7 @@ check:          ## lint, format, types, layers, migrations
 	@$(DEV) ruff check .
 	@$(DEV) ruff format --check .
 	@$(DEV) mypy
-	@$(DEV) lint-imports
+	@PYTHONPATH=sdk/src:. $(DEV) lint-imports
 	@$(DEV) python manage.py makemigrations --check --dry-run
 	@$(DEV) python manage.py check --fail-level WARNING
 
