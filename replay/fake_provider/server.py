@@ -168,6 +168,8 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # Headers and body are two writes; Nagle would hold the second back for 40 ms.
+    disable_nagle_algorithm = True
     server_version = "fake-provider"
     server: _Server
 

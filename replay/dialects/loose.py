@@ -1,0 +1,71 @@
+"""Reading JSON that somebody else wrote: the wanted type, or its empty value, never an error."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from rewyn_sdk.canonical import number_text
+
+_DOUBTFUL = re.compile(r"e-0[5-9]")
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def items(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def maybe_text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def count(value: object) -> int | None:
+    """A token count: a whole number, else ``None``, which means unknown and not zero."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def compact_json(value: Any) -> str:
+    """JSON without spaces, keys in their order, floats as Rig writes them (``1e-7``).
+
+    That is how a recorded JSON tool result was shown to the model.
+    """
+    plain = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _written(value) if _DOUBTFUL.search(plain) else plain
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, dict):
+        members = (f"{json.dumps(k, ensure_ascii=False)}:{_written(v)}" for k, v in value.items())
+        return "{" + ",".join(members) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_written, value)) + "]"
+    if isinstance(value, float):
+        return number_text(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def parsed(written: str) -> tuple[bool, Any]:
+    """Whether a text is JSON, and its value."""
+    try:
+        return True, json.loads(written)
+    except (ValueError, RecursionError):
+        return False, None
+
+
+def merged(into: dict[str, Any], more: Mapping[str, Any]) -> None:
+    """Put ``more`` over ``into``, objects member by member, everything else whole."""
+    for key, value in more.items():
+        below = into.get(key)
+        if isinstance(below, dict) and isinstance(value, dict):
+            merged(below, value)
+        else:
+            into[key] = value
