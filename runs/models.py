@@ -116,11 +116,18 @@ class Run(models.Model):
 
     header = models.BinaryField(null=True)
     """The log header's bytes as received, zstd."""
+    header_rank = models.PositiveIntegerField(default=0)
+    """How much of the run the header's sender knew; a lower one does not replace it."""
+    header_lines = models.BinaryField(null=True)
+    """Header lines of a JSON Lines log: a JSON list of [seq they stand before, line], zstd."""
     log_extra = models.BinaryField(null=True)
     """Top-level members of the log beside header and records: one JSON object, zstd."""
     envelope = models.BinaryField(null=True)
     """The `run` object as received, zstd."""
     warnings = models.JSONField(default=list, blank=True)
+    """[{"code", "message", "path"}] of what was taken but is odd."""
+    ledger = models.JSONField(default=dict, blank=True)
+    """What `runs.ingest` remembers to keep this row the same whatever order batches come in."""
     bytes_received = models.BigIntegerField(default=0)
     bytes_stored = models.BigIntegerField(default=0)
 
@@ -213,6 +220,10 @@ class Effect(models.Model):
     key = models.CharField(max_length=NAME)
     name = models.CharField(max_length=NAME, blank=True)
     """What was asked: model, tool or operation."""
+    response_model = models.CharField(max_length=NAME, blank=True)
+    """The model that says it answered, such as a dated version of the one asked."""
+    inferred = models.BooleanField(default=False)
+    """Name and provider are those of other effects under the same key; this one had none."""
     provider = models.CharField(max_length=NAME, blank=True)
     api = models.CharField(max_length=NAME, blank=True)
     """The origin's API name (`openai.chat`, `anthropic.messages`): the dialect."""
@@ -229,7 +240,12 @@ class Effect(models.Model):
     cache_read_tokens = models.BigIntegerField(null=True)
     cache_write_tokens = models.BigIntegerField(null=True)
     reasoning_tokens = models.BigIntegerField(null=True)
+    total_tokens = models.BigIntegerField(null=True)
     cost = cost_field()
+    recorded_cost = cost_field()
+    """What the log itself says it cost; used where the price table does not know the model."""
+    counted = models.BooleanField(default=False)
+    """Its tokens and cost are part of the run's sums."""
 
     summary = models.CharField(max_length=NAME, blank=True)
     request_size = models.PositiveIntegerField(default=0)
@@ -238,6 +254,8 @@ class Effect(models.Model):
     """blake2b-128 of the record's bytes as stored, hexadecimal."""
     redactions = models.JSONField(null=True)
     """[{"path": JSON pointer, "rule": name, "hmac": keyed hash of the original}] or null."""
+    original_hash = models.CharField(max_length=32, blank=True)
+    """Keyed hash of a redacted record's bytes as received."""
 
     segment = models.ForeignKey(Segment, models.CASCADE, related_name="+", db_index=False)
     offset = models.PositiveIntegerField()
@@ -266,6 +284,11 @@ class Effect(models.Model):
                 fields=["run", "seq"],
                 name="effect_errors",
                 condition=models.Q(status__in=["error", "cancelled"]),
+            ),
+            models.Index(
+                fields=["run", "parent_id"],
+                name="effect_nested",
+                condition=~models.Q(parent_id=""),
             ),
         ]
 

@@ -84,8 +84,12 @@ def forget_kept() -> None:
 
 def read(effect: Effect) -> bytes:
     """The record's bytes exactly as received (or as redacted before storing)."""
-    data = _segment_bytes(effect.segment_id)
-    return data[effect.offset : effect.offset + effect.length]
+    return read_span(effect.segment_id, effect.offset, effect.length)
+
+
+def read_span(segment_id: int, offset: int, length: int) -> bytes:
+    """`length` bytes of a segment from `offset`."""
+    return _segment_bytes(segment_id)[offset : offset + length]
 
 
 def read_wire(effect: Effect) -> bytes | None:
@@ -93,8 +97,18 @@ def read_wire(effect: Effect) -> bytes | None:
     if effect.wire_segment_id is None:
         return None
     assert effect.wire_offset is not None and effect.wire_length is not None
-    data = _segment_bytes(effect.wire_segment_id)
-    return data[effect.wire_offset : effect.wire_offset + effect.wire_length]
+    return read_span(effect.wire_segment_id, effect.wire_offset, effect.wire_length)
+
+
+WIRE_COLUMNS = ("wire_segment_id", "wire_offset", "wire_length")
+
+
+def read_source(effect: Effect) -> bytes | None:
+    """The line of JSON Lines this record came as, where it is not the record itself."""
+    if effect.source_segment_id is None:
+        return None
+    assert effect.source_offset is not None and effect.source_length is not None
+    return read_span(effect.source_segment_id, effect.source_offset, effect.source_length)
 
 
 def iter_records(run_id: int) -> Iterator[tuple[Effect, bytes]]:
@@ -109,6 +123,7 @@ def iter_records(run_id: int) -> Iterator[tuple[Effect, bytes]]:
 
 
 __all__ = [
+    "WIRE_COLUMNS",
     "Packed",
     "SegmentKind",
     "compress",
@@ -117,5 +132,7 @@ __all__ = [
     "iter_records",
     "pack",
     "read",
+    "read_source",
+    "read_span",
     "read_wire",
 ]

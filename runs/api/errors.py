@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.db import OperationalError
+from django.db import InterfaceError, OperationalError
 from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.response import Response
+
+from runs.refusals import Refused
 
 DRF_CODES = {
     "not_authenticated": "unauthenticated",
@@ -17,6 +19,21 @@ DRF_CODES = {
     "parse_error": "malformed",
     "unsupported_media_type": "unsupported_media_type",
 }
+
+
+STATUS_OF = {
+    "malformed": 400,
+    "invalid_utf8": 400,
+    "incomplete": 400,
+    "forbidden": 403,
+    "not_found": 404,
+    "conflict": 409,
+    "deleted": 410,
+    "too_large": 413,
+    "unsupported_encoding": 415,
+    "busy": 503,
+}
+"""HTTP statuses of `Refused` codes; any other is 422."""
 
 
 class ApiError(Exception):
@@ -50,11 +67,13 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
             status=error.status,
             headers=error.headers,
         )
+    if isinstance(error, Refused):
+        return _from_refusal(error)
     if isinstance(error, Http404):
         return Response(body("not_found", "There is nothing here."), status=404)
     if isinstance(error, PermissionDenied):
         return Response(body("forbidden", str(error) or "Not allowed."), status=403)
-    if isinstance(error, OperationalError):
+    if isinstance(error, OperationalError | InterfaceError):
         return Response(
             body("unavailable", "The database cannot take this now; send it again."),
             status=503,
@@ -66,6 +85,15 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
     if isinstance(error, exceptions.APIException):
         return _from_drf(error)
     return None
+
+
+def _from_refusal(error: Refused) -> Response:
+    status = STATUS_OF.get(error.code, 422)
+    return Response(
+        body(error.code, error.message, error.field, **error.extra),
+        status=status,
+        headers={"Retry-After": "1"} if status == 503 else {},
+    )
 
 
 def _from_drf(error: exceptions.APIException) -> Response:

@@ -1,0 +1,152 @@
+"""The body of a request, decompressed and bounded: a body over the limit never fills memory."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
+
+import zstandard
+from django.conf import settings
+from django.http import HttpRequest
+
+from runs.refusals import Refused
+
+_CHUNK = 256 * 1024
+_GZIP = 16 + zlib.MAX_WBITS
+_ZSTD_WINDOW = 128 * 1024 * 1024
+ENCODINGS = ("identity", "gzip", "zstd")
+
+
+def read_body(request: HttpRequest) -> bytes:
+    """The whole body as the client meant it.
+
+    Refused: `unsupported_encoding`, `too_large` (as sent or decompressed, naming the limit),
+    `incomplete` (fewer bytes than announced), `malformed` (broken compression).
+    """
+    encoding = request.META.get("HTTP_CONTENT_ENCODING", "").strip().lower() or "identity"
+    if encoding not in ENCODINGS:
+        allowed = ", ".join(ENCODINGS)
+        raise Refused(
+            "unsupported_encoding",
+            f"Content-Encoding {encoding[:40]!r} is not taken; send {allowed}.",
+            accepted=list(ENCODINGS),
+        )
+    chunks = _DECODERS[encoding](_sent(request))
+    limit = settings.INGEST_MAX_DECODED_BYTES
+    return _joined(chunks, limit, "The decompressed body")
+
+
+def _joined(chunks: Iterator[bytes], limit: int, what: str) -> bytes:
+    held, size = [], 0
+    for chunk in chunks:
+        size += len(chunk)
+        if size > limit:
+            raise _too_large(what, limit)
+        held.append(chunk)
+    return b"".join(held)
+
+
+def _too_large(what: str, limit: int) -> Refused:
+    return Refused("too_large", f"{what} has more than {limit:,} bytes.", limit=limit)
+
+
+def _sent(request: HttpRequest) -> Iterator[bytes]:
+    """The bytes on the wire, up to the limit."""
+    limit = settings.INGEST_MAX_BODY_BYTES
+    announced = _announced(request)
+    if announced is not None and announced > limit:
+        raise _too_large("The body", limit)
+    stream = _stream(request, announced)
+    size = 0
+    while chunk := _read(stream, min(_CHUNK, limit + 1 - size)):
+        size += len(chunk)
+        if size > limit:
+            raise _too_large("The body", limit)
+        yield chunk
+    if announced is not None and size < announced:
+        raise Refused("incomplete", f"Only {size:,} of {announced:,} bytes arrived.")
+
+
+def _read(stream: BinaryIO, size: int) -> bytes:
+    try:
+        return stream.read(size)
+    except OSError:  # the client went away
+        raise Refused("incomplete", "The body ended too early.") from None
+
+
+def _announced(request: HttpRequest) -> int | None:
+    try:
+        return max(0, int(request.META.get("CONTENT_LENGTH") or ""))
+    except ValueError:
+        return None
+
+
+def _stream(request: HttpRequest, announced: int | None) -> BinaryIO:
+    """Django reads nothing where no length is announced (a chunked body): ask the server."""
+    if announced is None and "chunked" in request.META.get("HTTP_TRANSFER_ENCODING", "").lower():
+        stream: BinaryIO = request.META["wsgi.input"]
+        return stream
+    return request  # type: ignore[return-value]
+
+
+def _identity(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    return chunks
+
+
+def _gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    unpack, is_open = zlib.decompressobj(_GZIP), False
+    for chunk in chunks:
+        while chunk:
+            is_open = True
+            yield from _inflated(unpack, chunk)
+            chunk = b""
+            if unpack.eof:  # gzip files may follow one another
+                chunk = unpack.unused_data.lstrip(b"\0")
+                unpack, is_open = zlib.decompressobj(_GZIP), False
+    if is_open:
+        raise Refused("incomplete", "The gzip body ends too early.")
+
+
+def _inflated(unpack: Any, chunk: bytes) -> Iterator[bytes]:
+    try:
+        while True:
+            out = unpack.decompress(chunk, _CHUNK)
+            yield out
+            chunk = unpack.unconsumed_tail
+            if not chunk and len(out) < _CHUNK:
+                return
+    except zlib.error as error:
+        raise Refused("malformed", f"The body is not gzip: {error}.") from None
+
+
+class _Source:
+    """The chunks as the file that zstandard reads from."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._rest = b""
+
+    def read(self, size: int = -1) -> bytes:
+        if not self._rest:
+            self._rest = next(self._chunks, b"")
+        piece = self._rest if size < 0 else self._rest[:size]
+        self._rest = self._rest[len(piece) :]
+        return piece
+
+
+def _unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    unpack = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
+    try:
+        with unpack.stream_reader(_Source(chunks), read_across_frames=True) as reader:  # type: ignore[arg-type]
+            while chunk := reader.read(_CHUNK):
+                yield chunk
+    except zstandard.ZstdError as error:
+        raise Refused("malformed", f"The body is not zstd: {error}.") from None
+
+
+_DECODERS: dict[str, Callable[[Iterator[bytes]], Iterator[bytes]]] = {
+    "identity": _identity,
+    "gzip": _gunzip,
+    "zstd": _unzstd,
+}

@@ -1,0 +1,97 @@
+"""Runs come in here. The body is read raw, within limits; `runs.ingest` does the rest."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from runs import ingest
+from runs.accounts.models import Project, Scope
+from runs.api import docs
+from runs.api.auth import project_id_of
+from runs.api.incoming import read_body
+from runs.formats import run_fields
+from runs.ingest import Outcome
+from runs.refusals import Rejected
+
+_LOG_PARAMETERS = ("agent", "agent_version", "environment", "name", "session_id", "user_id")
+
+
+class IngestView(APIView):
+    scope: ClassVar[Scope] = Scope.INGEST
+
+    def project(self, request: Request) -> Project:
+        return Project.objects.get(pk=project_id_of(request))
+
+
+class RunsIn(IngestView):
+    @docs.accept_run
+    def post(self, request: Request) -> Response:
+        body = read_body(request._request)
+        return answer(ingest.accept_run(self.project(request), body))
+
+
+class EffectsIn(IngestView):
+    @docs.append_effects
+    def post(self, request: Request, run_id: str) -> Response:
+        body = read_body(request._request)
+        return answer(ingest.append_effects(self.project(request), run_id, body))
+
+
+class FinishIn(IngestView):
+    @docs.finish_run
+    def post(self, request: Request, run_id: str) -> Response:
+        body = read_body(request._request)
+        return answer(ingest.finish_run(self.project(request), run_id, body))
+
+
+class LogsIn(IngestView):
+    @docs.accept_log
+    def post(self, request: Request) -> Response:
+        given = request.query_params
+        names = {name: run_fields.name(given.get(name), name) for name in _LOG_PARAMETERS}
+        run_id = given.get("run_id", "")
+        body = read_body(request._request)
+        return answer(ingest.accept_log(self.project(request), body, run_id=run_id, **names))
+
+
+def answer(outcome: Outcome) -> Response:
+    """201 if anything is new, 200 if all was known, 409 or 422 if nothing was taken."""
+    if outcome.took_nothing:
+        status = 409 if outcome.conflicts else 422
+    else:
+        status = 201 if outcome.created or outcome.stored else 200
+    return Response(_shape(outcome, status), status=status)
+
+
+def _shape(outcome: Outcome, status: int) -> dict[str, Any]:
+    shaped: dict[str, Any] = {
+        "run_id": outcome.run_id,
+        "url": outcome.url,
+        "created": outcome.created,
+        "effects": {
+            "stored": outcome.stored,
+            "duplicate": outcome.duplicate,
+            "rejected": [_rejected(item) for item in outcome.rejected],
+        },
+    }
+    if status >= 400:
+        first = outcome.rejected[0]
+        error = {"code": first.code, "message": first.message, "field": first.field}
+        shaped["error"] = error
+    return shaped
+
+
+def _rejected(item: Rejected) -> dict[str, Any]:
+    return {
+        "index": item.index,
+        "id": item.id,
+        "code": item.code,
+        "message": item.message,
+        "field": item.field,
+        "stored_hash": item.stored_hash,
+        "sent_hash": item.sent_hash,
+    }

@@ -1,0 +1,213 @@
+"""Runs read by programs: the same querysets and filters as the pages."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+from django.core.serializers.json import DjangoJSONEncoder
+from django.http import HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from runs import curate, logs, segments
+from runs.accounts.models import Project, Scope
+from runs.api import docs, shapes
+from runs.api.auth import project_id_of
+from runs.api.ingest import EffectsIn, RunsIn
+from runs.filters import RunFilterForm
+from runs.models import Effect, Family, Run
+from runs.paging import Cursor, page
+from runs.refusals import Refused
+
+MAX_RUNS = 200
+MAX_EFFECTS = 1000
+_DEFAULT = 50
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
+
+
+class ReadView(APIView):
+    scope: ClassVar[Scope] = Scope.READ
+
+    def project(self, request: Request) -> Project:
+        return Project.objects.get(pk=project_id_of(request))
+
+    def run(self, request: Request, run_id: str) -> Run:
+        run = Run.objects.filter(project_id=project_id_of(request), external_id=run_id).first()
+        if run is None:
+            raise Refused("not_found", "There is no run of this id.")
+        return run
+
+
+class RunsView(RunsIn):
+    """The list of runs, and the door for new ones."""
+
+    @property
+    def scope(self) -> Scope:  # type: ignore[override]
+        return Scope.INGEST if self.request.method == "POST" else Scope.READ
+
+    @docs.list_runs
+    def get(self, request: Request) -> Response:
+        project = self.project(request)
+        form = _filters(request)
+        runs, by = form.matching(project)
+        found = page(
+            runs.for_list(),
+            after=_cursor(request, "cursor"),
+            before=_cursor(request, "before"),
+            limit=number(request, "limit", _DEFAULT, 1, MAX_RUNS),
+            oldest_first=form.values.get("sort") == "started",
+            by=by,
+        )
+        return Response(
+            {
+                "results": [shapes.run_in_list(run, project.slug) for run in found.runs],
+                "next": _text(found.next),
+                "previous": _text(found.previous),
+            }
+        )
+
+
+class RunView(ReadView):
+    """One run: read, or deleted."""
+
+    @property
+    def scope(self) -> Scope:  # type: ignore[override]
+        return Scope.ADMIN if self.request.method == "DELETE" else Scope.READ
+
+    @docs.read_run
+    def get(self, request: Request, run_id: str) -> Response:
+        return Response(shapes.run_alone(self.run(request, run_id), self.project(request).slug))
+
+    @docs.delete_run
+    def delete(self, request: Request, run_id: str) -> Response:
+        curate.delete_run(self.run(request, run_id))
+        return Response(status=204)
+
+
+class EffectsView(EffectsIn, ReadView):
+    """A run's effects, and the door for more."""
+
+    @property
+    def scope(self) -> Scope:  # type: ignore[override]
+        return Scope.INGEST if self.request.method == "POST" else Scope.READ
+
+    @docs.list_effects
+    def get(self, request: Request, run_id: str) -> Response:
+        run = self.run(request, run_id)
+        after = number(request, "after", -1, -1, 2**31 - 1)
+        limit = number(request, "limit", 100, 1, MAX_EFFECTS)
+        effects = Effect.objects.filter(run=run)
+        if family := request.query_params.get("family"):
+            effects = effects.filter(family__in=_families(family))
+        rows = list(effects.after(after, limit + 1))
+        more, rows = len(rows) > limit, rows[:limit]
+        return Response(
+            {"results": shapes.effects(rows), "next": str(rows[-1].seq) if more else None}
+        )
+
+
+class EffectView(ReadView):
+    @docs.read_effect
+    def get(self, request: Request, run_id: str, seq: str) -> HttpResponseBase:
+        run = self.run(request, run_id)
+        effect = Effect.objects.filter(run=run, seq=int(seq)).first()
+        if effect is None:
+            raise Refused("not_found", "There is no effect at this position.")
+        wire = segments.read_wire(effect)
+        facts = json.dumps(shapes.effect(effect), cls=DjangoJSONEncoder).encode()
+        body = [facts[:-1], b',"record":', segments.read(effect)]
+        body += [b',"wire":', wire or b"null", b"}"]
+        return HttpResponse(b"".join(body), content_type="application/json")
+
+
+class LogView(ReadView):
+    @docs.read_log
+    def get(self, request: Request, run_id: str) -> HttpResponseBase:
+        run = self.run(request, run_id)
+        kind = request.query_params.get("format", "json")
+        if kind == "jsonl":
+            return _stream(logs.as_lines(run), f"{run_id}.effects.jsonl", "application/x-ndjson")
+        if kind != "json":
+            raise Refused("invalid", "Expected json or jsonl.", "format")
+        return _stream(logs.as_json(run), f"{run_id}.effects.json")
+
+
+class ExportView(ReadView):
+    @docs.export_run
+    def get(self, request: Request, run_id: str) -> HttpResponseBase:
+        run = self.run(request, run_id)
+        return _stream(logs.as_envelope(run), f"{run_id}.run.json")
+
+
+class MeView(ReadView):
+    """What the key of a request may do."""
+
+    @docs.me
+    def get(self, request: Request) -> Response:
+        project = self.project(request)
+        scope = getattr(request.auth, "scope", None) or getattr(request.auth, "role", None)
+        return Response({"project": project.slug, "name": project.name, "scope": scope})
+
+
+def number(request: Request, name: str, default: int, low: int, high: int) -> int:
+    """A whole number of the query string within its bounds; Refused otherwise."""
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    if not _INTEGER.fullmatch(text) or not low <= int(text) <= high:
+        raise Refused("invalid", f"Expected a whole number from {low} to {high}.", name)
+    return int(text)
+
+
+def _filters(request: Request) -> RunFilterForm:
+    form = RunFilterForm(request.query_params)
+    form.full_clean()
+    for field, problems in form.errors.items():
+        raise Refused("invalid", str(problems[0]), field)
+    return form
+
+
+def _cursor(request: Request, name: str) -> Cursor | None:
+    text = request.query_params.get(name)
+    try:
+        return Cursor.parse(text) if text else None
+    except ValueError:
+        raise Refused("invalid", "This place in the list is not one of ours.", name) from None
+
+
+def _text(cursor: Cursor | None) -> str | None:
+    return None if cursor is None else str(cursor)
+
+
+def _families(text: str) -> list[str]:
+    families = text.split(",")
+    for family in families:
+        if family not in Family.values:
+            raise Refused("invalid", f"Expected one of {', '.join(Family.values)}.", "family")
+    return families
+
+
+def _stream(
+    pieces: Iterator[bytes], name: str, content_type: str = "application/json"
+) -> StreamingHttpResponse:
+    response = StreamingHttpResponse(_in_chunks(pieces), content_type=content_type)
+    response["Content-Disposition"] = f'inline; filename="{name}"'
+    return response
+
+
+def _in_chunks(pieces: Iterator[bytes], size: int = 64 * 1024) -> Iterator[bytes]:
+    """A server call for each of 35,000 records would cost more than the records."""
+    held: list[bytes] = []
+    length = 0
+    for piece in pieces:
+        held.append(piece)
+        length += len(piece)
+        if length >= size:
+            yield b"".join(held)
+            held, length = [], 0
+    yield b"".join(held)

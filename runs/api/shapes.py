@@ -1,0 +1,121 @@
+"""Runs and effects as the API shows them. Unknown is null."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+from runs.models import Effect, LabelKind, Run, RunLabel
+
+RUN_IN_LIST = (
+    "agent",
+    "agent_version",
+    "environment",
+    "name",
+    "session_id",
+    "parent_run_id",
+    "forked_from",
+    "is_replay",
+    "status",
+    "started_at",
+    "ended_at",
+    "received_at",
+    "updated_at",
+    "duration_ms",
+    "clock_suspect",
+    "error_count",
+    "error_text",
+    "error_seq",
+    "cost_complete",
+    "title",
+    "output_text",
+    "to_review",
+)
+TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning", "total")
+EFFECT = (
+    "seq",
+    "depth",
+    "scope",
+    "family",
+    "key",
+    "name",
+    "response_model",
+    "inferred",
+    "provider",
+    "api",
+    "status",
+    "stream",
+    "finish_reason",
+    "started_at",
+    "duration_ms",
+    "first_token_ms",
+    "counted",
+    "summary",
+    "request_size",
+    "response_size",
+    "content_hash",
+    "redactions",
+)
+
+
+def run_in_list(run: Run, slug: str) -> dict[str, Any]:
+    return {
+        "id": run.external_id,
+        "url": f"/p/{slug}/runs/{run.external_id}",
+        "user_id": run.end_user,
+        **{name: getattr(run, name) for name in RUN_IN_LIST},
+        "models": run.models_used.split(", ") if run.models_used else [],
+        "effects": {
+            "total": run.effect_count,
+            "completion": run.model_count,
+            "tool": run.tool_count,
+            "memory": run.memory_count,
+            "retrieve": run.search_count,
+        },
+        "usage": {**_tokens(run), "complete": run.tokens_complete},
+        "cost": dollars(run.cost),
+    }
+
+
+def run_alone(run: Run, slug: str) -> dict[str, Any]:
+    labels = RunLabel.objects.filter(run=run).order_by("pk").values_list("kind", "value")
+    by_kind: dict[str, list[str]] = {kind: [] for kind in LabelKind.values}
+    for kind, value in labels:
+        by_kind[kind].append(value)
+    return {
+        **run_in_list(run, slug),
+        "source": run.source,
+        "shape": run.shape,
+        "models": sorted(by_kind[LabelKind.MODEL]),
+        "tools": sorted(by_kind[LabelKind.TOOL]),
+        "tags": by_kind[LabelKind.TAG],
+        "metadata": run.metadata,
+        "warnings": run.warnings,
+        "last_seq": run.last_seq,
+        "bytes_received": run.bytes_received,
+        "bytes_stored": run.bytes_stored,
+    }
+
+
+def effect(row: Effect) -> dict[str, Any]:
+    return {
+        "id": row.effect_id,
+        "parent_id": row.parent_id or None,
+        **{name: getattr(row, name) for name in EFFECT},
+        "usage": _tokens(row),
+        "cost": dollars(row.cost),
+        "has_wire": row.wire_segment_id is not None,
+    }
+
+
+def effects(rows: Iterable[Effect]) -> list[dict[str, Any]]:
+    return [effect(row) for row in rows]
+
+
+def dollars(cost: Decimal | None) -> float | None:
+    return None if cost is None else float(cost)
+
+
+def _tokens(row: Run | Effect) -> dict[str, int | None]:
+    return {f"{name}_tokens": getattr(row, f"{name}_tokens") for name in TOKENS}

@@ -1,0 +1,91 @@
+"""What people change about runs that are there: tags, prices, deletion. Records are never changed.
+
+Beside `runs.ingest` the only writer of these tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from decimal import Decimal
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Count, Q, Sum
+from django.utils import timezone
+
+from runs import bulk, prices, segments
+from runs.accounts.models import Project
+from runs.models import Effect, LabelKind, Run, RunLabel, Segment, Tombstone
+
+_BATCH = 5000
+
+
+def delete_run(run: Run) -> None:
+    """Delete a run with all that hangs on it; its id is refused for `TOMBSTONE_DAYS`."""
+    until = timezone.now() + timedelta(days=settings.TOMBSTONE_DAYS)
+    with transaction.atomic():
+        Tombstone.objects.update_or_create(
+            project_id=run.project_id,
+            external_id=run.external_id,
+            defaults={"expires_at": until},
+        )
+        # In the order of the keys, so that the ORM need not collect 35,000 rows to cascade.
+        Effect.objects.filter(run_id=run.pk)._raw_delete(run._state.db or "default")
+        Segment.objects.filter(run_id=run.pk)._raw_delete(run._state.db or "default")
+        RunLabel.objects.filter(run_id=run.pk)._raw_delete(run._state.db or "default")
+        Run.objects.filter(pk=run.pk).delete()
+    segments.forget_kept()
+
+
+def add_tags(runs: Iterable[Run], tags: Iterable[str]) -> None:
+    """Tag runs; a tag that is there already stays."""
+    wanted = list(dict.fromkeys(filter(None, tags)))
+    rows = [
+        (run.pk, run.project_id, LabelKind.TAG.value, tag, run.sort_at)
+        for run in runs
+        for tag in wanted
+    ]
+    columns = ("run_id", "project_id", "kind", "value", "sort_at")
+    bulk.insert(RunLabel, columns, rows, ignore=True)
+
+
+def remove_tags(runs: Iterable[Run], tags: Iterable[str]) -> None:
+    RunLabel.objects.filter(
+        run__in=[run.pk for run in runs], kind=LabelKind.TAG, value__in=list(tags)
+    ).delete()
+
+
+def reprice(project: Project) -> int:
+    """Price a project's effects anew (its own prices changed); gives the number that changed."""
+    changed = 0
+    for run in Run.objects.filter(project=project).only("pk", "received_at").iterator():
+        changed += _reprice_run(project, run)
+    return changed
+
+
+def _reprice_run(project: Project, run: Run) -> int:
+    effects = Effect.objects.filter(run=run, family__in=["completion", "embed", "rerank"])
+    rows = []
+    for effect in effects.only("started_at", *prices.ROW_FIELDS).iterator(chunk_size=_BATCH):
+        when = effect.started_at or run.received_at
+        cost = prices.cost_of_row(effect, when, project.price_overrides)
+        if cost != effect.cost:
+            rows.append((cost, effect.pk))
+    if rows:
+        with transaction.atomic():
+            bulk.update(Effect, ("cost",), rows)
+            _sum_again(run)
+    return len(rows)
+
+
+def _sum_again(run: Run) -> None:
+    held = Run.objects.only("ledger").get(pk=run.pk)
+    sums = Effect.objects.filter(run=run, counted=True).aggregate(
+        cost=Sum("cost"), unknown=Count("pk", filter=Q(cost=None))
+    )
+    cost: Decimal | None = sums["cost"]
+    ledger = {**held.ledger, "unknown_cost": sums["unknown"]}
+    Run.objects.filter(pk=run.pk).update(
+        cost=cost, cost_complete=not sums["unknown"], ledger=ledger, updated_at=timezone.now()
+    )

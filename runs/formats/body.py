@@ -1,0 +1,216 @@
+"""The bodies that ingest takes, cut into parts; each record keeps its very bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+from msgspec import Raw
+
+from rewyn_sdk.canonical import canonical_bytes
+from rewyn_sdk.errors import DecodeError
+from rewyn_sdk.log import EffectLog
+from runs.formats import jsonbytes
+from runs.formats.jsonbytes import Document
+from runs.refusals import Refused
+
+_LINE_MEMBERS = {"header", "kind", "outcome", "record"}
+
+
+@dataclass(slots=True)
+class Sent:
+    """One request's parts. A part that was not sent is None (or empty)."""
+
+    run: bytes | None = None
+    header: bytes | None = None
+    extra: dict[str, bytes] = field(default_factory=dict)
+    """Members of the log beside header and records."""
+    records: list[bytes] = field(default_factory=list)
+    sources: list[bytes | None] | None = None
+    """The line each record of JSON Lines came as, where it is not the record itself."""
+    header_lines: list[tuple[int, str]] = field(default_factory=list)
+    """Header lines of JSON Lines: (number of records before it, line)."""
+    positions: list[Any] | None = None
+    times: dict[str, bytes] = field(default_factory=dict)
+    wire: dict[str, bytes] = field(default_factory=dict)
+    status: Any = None
+    source: str = "rig"
+    has_log: bool = False
+    warnings: list[tuple[str, str]] = field(default_factory=list)
+
+    def canonical_hash(self) -> str:
+        """Names a log by what it says: equal for another spelling of the same header and records.
+
+        blake2b-128 over the canonical JSON of {"header", "records"}.
+        """
+        document = {
+            "header": jsonbytes.read_exactly(self.header or b"{}"),
+            "records": [jsonbytes.read_exactly(record) for record in self.records],
+        }
+        return blake2b(canonical_bytes(document), digest_size=16).hexdigest()
+
+
+def read_envelope(data: bytes) -> Sent:
+    """The body of `POST /runs`: run, log, times, wire. A bare log in its place is taken too."""
+    document = Document(data)
+    top = document.members()
+    if "run" not in top and "log" not in top and "records" not in top:
+        raise Refused("invalid", "Send an object with `log`, `run` or both.", "log")
+    return _envelope(document, top)
+
+
+def read_log(data: bytes) -> Sent:
+    """The body of `POST /effect-logs`: a log as JSON or JSON Lines, or a whole envelope."""
+    document = Document(data)
+    top = _members_or_lines(document)
+    if top is None:
+        return _lines(document.data)
+    if "records" in top:
+        return _log(document, top, Sent(source="rig"))
+    if "log" in top or "run" in top:
+        return _envelope(document, top)
+    if not _LINE_MEMBERS.isdisjoint(top):
+        return _lines(document.data)
+    raise Refused("invalid", "This is no effect log: it has no `records`.", "records")
+
+
+def read_batch(data: bytes) -> Sent:
+    """The body of `POST /runs/{id}/effects`: records, positions, times, wire."""
+    document = Document(data)
+    top = document.members()
+    sent = _beside(document, top, Sent(source="envelope"))
+    if "records" in top:
+        sent.records = _records(document, top["records"], "records")
+    if (positions := _value(document, top, "positions")) is not None:
+        sent.positions = _positions(positions, len(sent.records))
+    if not (sent.records or sent.times or sent.wire or "records" in top):
+        raise Refused("invalid", "Send `records`, `times` or `wire`.", "records")
+    return sent
+
+
+def read_finish(data: bytes) -> Sent:
+    """The body of `POST /runs/{id}/finish`: header, and members of `run` (inside it or bare)."""
+    if not data.strip():
+        return Sent(source="envelope")
+    document = Document(data)
+    top = document.members()
+    sent = Sent(source="envelope")
+    if "header" in top:
+        sent.header = _header(document, top["header"])
+    if "run" in top:
+        sent.run = document.original(top["run"])
+    else:
+        bare = {n: document.original(raw) for n, raw in top.items() if n != "header"}
+        sent.run = jsonbytes.object_of(bare)
+    return sent
+
+
+def _envelope(document: Document, top: dict[str, Raw]) -> Sent:
+    sent = _beside(document, top, Sent(source="envelope"))
+    if "run" in top and bytes(top["run"]) != b"null":
+        sent.run = document.original(top["run"])
+    if "log" in top and bytes(top["log"]) != b"null":
+        return _log(document, document.members(top["log"], "log"), sent, prefix="log.")
+    return _log(document, top, sent) if "records" in top else sent
+
+
+def _log(document: Document, top: dict[str, Raw], sent: Sent, prefix: str = "") -> Sent:
+    sent.has_log = True
+    if "records" not in top:
+        raise Refused("invalid", "A log needs `records`.", f"{prefix}records")
+    sent.records = _records(document, top["records"], f"{prefix}records")
+    if "header" in top:
+        sent.header = _header(document, top["header"])
+    known = {"header", "records"} if prefix else {"header", "records", "times", "wire", "run"}
+    sent.extra = {n: document.original(raw) for n, raw in top.items() if n not in known}
+    sent.warnings += [("unknown_key", f"unknown key `{name}`") for name in sent.extra]
+    return sent
+
+
+def _beside(document: Document, top: dict[str, Raw], sent: Sent) -> Sent:
+    for name in ("times", "wire"):
+        if name in top and bytes(top[name]) != b"null":
+            members = document.members(top[name], name)
+            setattr(sent, name, {key: document.original(raw) for key, raw in members.items()})
+    return sent
+
+
+def _records(document: Document, raw: Raw, field: str) -> list[bytes]:
+    return [document.original(item) for item in document.items(raw, field)]
+
+
+def _header(document: Document, raw: Raw) -> bytes | None:
+    data = document.original(raw)
+    if data == b"null":
+        return None
+    if jsonbytes.depth_exceeds(data, jsonbytes.MAX_DEPTH - 1):
+        raise Refused("too_deep", "The header nests too deeply.", "header")
+    if not data.startswith(b"{"):
+        raise Refused("invalid", "The header must be an object.", "header")
+    return data
+
+
+def _value(document: Document, top: dict[str, Raw], name: str) -> Any:
+    return jsonbytes.read(document.original(top[name])) if name in top else None
+
+
+def _positions(value: Any, count: int) -> list[int]:
+    if not isinstance(value, list) or len(value) != count:
+        raise Refused("invalid", f"Expected a list of {count} positions.", "positions")
+    for index, position in enumerate(value):
+        if type(position) is not int or not 0 <= position < 2**31:
+            raise Refused("invalid", "Expected a whole number from 0.", f"positions[{index}]")
+    return value
+
+
+# --- JSON Lines --------------------------------------------------------------------------------
+
+
+def _members_or_lines(document: Document) -> dict[str, Raw] | None:
+    """The members of a JSON document, None where several values follow one another."""
+    try:
+        return document.members()
+    except Refused as refused:
+        if "trailing characters" in str(refused):
+            return None
+        raise
+
+
+def _lines(data: bytes) -> Sent:
+    """JSON Lines: continuation lines become whole records, and each keeps its line."""
+    try:
+        log = EffectLog.loads(data)
+    except DecodeError as error:
+        raise Refused("malformed", f"Not a log as JSON Lines: {error}.") from None
+    odd = [w for w in log.warnings if w.code == "not_a_number"]
+    if odd:
+        raise Refused("malformed", f"The body is not valid JSON: {odd[0].message}.")
+    return Sent(
+        header=canonical_bytes(log.header),
+        records=[record.raw for record in log.records],
+        sources=[record.source_line for record in log.records],
+        header_lines=_header_lines(data, len(log.records)),
+        source="rig-jsonl",
+        has_log=True,
+    )
+
+
+def _header_lines(data: bytes, count: int) -> list[tuple[int, str]]:
+    found: list[tuple[int, str]] = []
+    records = 0
+    for line in filter(bytes.strip, data.split(b"\n")):
+        if _is_header(line):
+            found.append((records, line.strip().decode()))
+        else:
+            records += 1
+    return found if records == count else []
+
+
+def _is_header(line: bytes) -> bool:
+    if not line.lstrip().startswith(b'{"header"'):
+        return False
+    try:
+        return Document(line).members().keys() == {"header"}
+    except Refused:
+        return False

@@ -1,0 +1,254 @@
+"""JSON as bytes: cut into members without touching them, checked, and read.
+
+The rules are those of `rewyn_sdk.jsontext` (one corpus of tests runs through both): the last of a
+doubled key wins, a lone surrogate and a NUL are taken, integers have any number of digits, nesting
+goes to `MAX_DEPTH`. NaN and infinities are no JSON and are refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from runs.refusals import Refused
+
+MAX_DEPTH = 256
+"""Nesting the SDK reads back; a record nested deeper is refused."""
+
+T = TypeVar("T")
+Piece = bytes | Raw
+_any = msgspec.json.Decoder()
+_members = msgspec.json.Decoder(dict[str, Raw])
+_items = msgspec.json.Decoder(list[Raw])
+
+_ESCAPE = re.compile(rb"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
+_STRING = re.compile(rb'"(?:[^"\\]+|\\.)*"', re.DOTALL)
+_STRING_OR_BRACKET = re.compile(rb'"(?:[^"\\]+|\\.)*"|[\[{]|[\]}]', re.DOTALL)
+_STRING_OR_SPACE = re.compile(rb'"(?:[^"\\]+|\\.)*"|[ \t\r\n]+', re.DOTALL)
+_NOT_A_BRACKET = bytes(set(range(256)) - set(b"[]{}"))
+_AT_BYTE = re.compile(r" ?\(byte (\d+)\)")
+_BOM = b"\xef\xbb\xbf"
+
+
+class Document:
+    """One JSON text of a request, cut into views of the very bytes sent."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data.removeprefix(_BOM)
+        self._stand_in: bytes | None = None
+        _check_utf8(self.data)
+
+    def members(self, piece: Piece | None = None, field: str | None = None) -> dict[str, Raw]:
+        """The members of an object (the whole text, or a piece of it), the last of a name wins."""
+        return self._decode(_members, self.data if piece is None else piece, field)
+
+    def items(self, piece: Piece, field: str | None = None) -> list[Raw]:
+        """The elements of an array of this text."""
+        return self._decode(_items, piece, field)
+
+    def original(self, raw: Raw) -> bytes:
+        """The bytes of a member or element as they were sent."""
+        data = bytes(raw)
+        return data.replace(self._stand_in, b"\\u") if self._stand_in else data
+
+    def _decode(self, decoder: msgspec.json.Decoder[T], piece: Piece, field: str | None) -> T:
+        try:
+            return self._attempt(decoder, piece)
+        except msgspec.ValidationError as error:
+            raise Refused("invalid", str(error), field) from None
+        except msgspec.DecodeError as error:
+            raise _malformed(bytes(piece), str(error)) from None
+
+    def _attempt(self, decoder: msgspec.json.Decoder[T], piece: Piece) -> T:
+        try:
+            return decoder.decode(piece)
+        except RecursionError:
+            return self._attempt(decoder, _flattened(bytes(piece)))
+        except msgspec.ValidationError:
+            raise
+        except msgspec.DecodeError:
+            data = bytes(piece)
+            if not _has_surrogate_escape(data):
+                raise
+            self._stand_in = self._stand_in or _unused_pair(self.data)
+            return decoder.decode(_without_lone_surrogates(data, self._stand_in))
+
+
+def read(data: bytes) -> Any:
+    """The value of one JSON text, for looking at. Refused("malformed") if it is none."""
+    try:
+        return _any.decode(data)
+    except (msgspec.DecodeError, RecursionError):
+        return read_exactly(data)
+
+
+def read_exactly(data: bytes, pairs: Any = None) -> Any:
+    """As `read`, by the standard library: every digit kept, lone surrogates as they are."""
+    try:
+        return _loads(data, pairs)
+    except json.JSONDecodeError as error:
+        raise _malformed(data, f"{error.msg} (byte {error.pos})") from None
+    except RecursionError:
+        raise Refused("too_deep", "The JSON is nested too deeply.") from None
+
+
+def _loads(data: bytes, pairs: Any) -> Any:
+    text = data.decode()
+    try:
+        return json.loads(text, object_pairs_hook=pairs, parse_constant=_no_constant)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # more digits than int() takes
+        return json.loads(
+            text, object_pairs_hook=pairs, parse_constant=_no_constant, parse_int=_integer
+        )
+
+
+def _no_constant(name: str) -> Any:
+    raise json.JSONDecodeError(f"{name} is no JSON", name, 0)
+
+
+def _integer(digits: str) -> int | float:
+    try:
+        return int(digits)
+    except ValueError:
+        return float(digits)
+
+
+def depth_exceeds(data: bytes, limit: int) -> bool:
+    """Whether the JSON text nests deeper than `limit`; about memory speed for ordinary records."""
+    if data.count(b"[") + data.count(b"{") <= limit:
+        return False
+    brackets = _STRING.sub(b"", data).translate(None, _NOT_A_BRACKET)
+    for _ in range(limit):
+        brackets = brackets.replace(b"[]", b"").replace(b"{}", b"")
+        if not brackets:
+            return False
+    return True
+
+
+def doubled_key(data: bytes, value: Any) -> str | None:
+    """A key that some object of the text has twice, else None. `value` is what `read` gave."""
+    try:
+        # Writing the value again keeps each colon inside its strings, so that only a member that
+        # was dropped can make the count smaller.
+        if msgspec.json.encode(value).count(b":") == data.count(b":"):
+            return None
+    except (UnicodeEncodeError, msgspec.MsgspecError, ValueError, TypeError):
+        pass
+    found: list[str] = []
+
+    def look(pairs: list[tuple[str, Any]]) -> None:
+        names = [name for name, _ in pairs]
+        if len(set(names)) != len(names):
+            found.append(min(name for name in names if names.count(name) > 1))
+
+    read_exactly(data, look)
+    return found[0] if found else None
+
+
+def minified(data: bytes) -> bytes:
+    """The same JSON text on one line: white space between tokens gone, every token as it was."""
+    return _STRING_OR_SPACE.sub(lambda m: m[0] if m[0][:1] == b'"' else b"", data)
+
+
+def _check_utf8(data: bytes) -> None:
+    step = 1 << 20
+    if len(data) <= step:
+        _check_utf8_piece(data, 0)
+        return
+    start = 0
+    while start < len(data):
+        end = start + step
+        while end < len(data) and data[end] & 0xC0 == 0x80 and end < start + step + 4:
+            end += 1
+        _check_utf8_piece(data[start:end], start)
+        start = end
+
+
+def _check_utf8_piece(piece: bytes, start: int) -> None:
+    try:
+        piece.decode()
+    except UnicodeDecodeError as error:
+        place = start + error.start
+        raise Refused(
+            "invalid_utf8", f"The body is not UTF-8: byte {place} does not fit.", byte=place
+        ) from None
+
+
+def _malformed(data: bytes, problem: str) -> Refused:
+    """The answer to a text that is no JSON, with the place where it stops being one."""
+    at = _AT_BYTE.search(problem)
+    place = min(int(at[1]), len(data)) if at else len(data)
+    line = data.count(b"\n", 0, place) + 1
+    column = place - (data.rfind(b"\n", 0, place) + 1) + 1
+    what = _AT_BYTE.sub("", problem).removeprefix("JSON is malformed: ")
+    return Refused(
+        "malformed",
+        f"The body is not valid JSON: {what} at line {line}, column {column} (byte {place}).",
+        byte=place,
+        line=line,
+        column=column,
+    )
+
+
+def _flattened(data: bytes) -> bytes:
+    """The text with everything nested far beyond the limit blanked; no byte changes its place.
+
+    A value that was blanked is still nested too deeply, so the record it is in is refused.
+    """
+    out, depth, start, keep = bytearray(data), 0, 0, MAX_DEPTH + 64
+    for found in _STRING_OR_BRACKET.finditer(data):
+        token = found[0]
+        if token in b"[{":
+            depth += 1
+            if depth == keep:
+                start = found.end()
+        elif token in b"]}":
+            if depth == keep:
+                out[start : found.start()] = b" " * (found.start() - start)
+            depth -= 1
+    return bytes(out)
+
+
+def _has_surrogate_escape(data: bytes) -> bool:
+    return b"\\ud" in data or b"\\uD" in data
+
+
+def _unused_pair(data: bytes) -> bytes:
+    """Two bytes, one character, that the text does not have."""
+    return next(pair for n in range(0x80, 0x800) if (pair := chr(n).encode()) not in data)
+
+
+def _without_lone_surrogates(data: bytes, stand_in: bytes) -> bytes:
+    """The text with the `\\u` of each lone surrogate replaced by a stand-in as long."""
+    out = bytearray(data)
+    high: re.Match[bytes] | None = None
+    for found in _ESCAPE.finditer(data):
+        unit = int(found[1] or b"0", 16)
+        joined = high is not None and high.end() == found.start()
+        if 0xDC00 <= unit < 0xE000 and joined:
+            high = None
+            continue
+        if high is not None:
+            out[high.start() : high.start() + 2] = stand_in
+        high = found if 0xD800 <= unit < 0xDC00 else None
+        if 0xDC00 <= unit < 0xE000:
+            out[found.start() : found.start() + 2] = stand_in
+    if high is not None:
+        out[high.start() : high.start() + 2] = stand_in
+    return bytes(out)
+
+
+def quoted(text: str) -> bytes:
+    """A text as a JSON string."""
+    return json.dumps(text, ensure_ascii=True).encode()
+
+
+def object_of(members: dict[str, bytes]) -> bytes:
+    """The members as one JSON object, each value as it came."""
+    return b"{" + b",".join(quoted(n) + b":" + data for n, data in members.items()) + b"}"

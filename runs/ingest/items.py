@@ -1,0 +1,251 @@
+"""From a request's parts to items ready to store: redacted, read, hashed, priced.
+
+All of it happens before the transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from hashlib import blake2b
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from runs import prices, redaction, usage
+from runs.accounts.models import Project
+from runs.formats import jsonbytes, record, run_fields, times
+from runs.formats.body import Sent
+from runs.formats.record import Facts
+from runs.formats.run_fields import RunFields
+from runs.formats.times import Times
+from runs.messages.loose import clean
+from runs.redaction import Mark, Redactor
+from runs.refusals import ItemRefused, Refused, Rejected
+
+_INSIDE_A_LOG = 2
+"""Brackets around a record in its log: they count towards the nesting a reader takes."""
+
+
+@dataclass(slots=True, eq=False)
+class Item:
+    """One record on its way in. `seq` is set when its position is decided."""
+
+    index: int
+    position: int | None
+    raw: bytes
+    facts: Facts
+    content_hash: str
+    times: Times
+    source: bytes | None = None
+    wire: bytes | None = None
+    marks: list[Mark] = field(default_factory=list)
+    original_hash: str = ""
+    cost: Decimal | None = None
+    seq: int = 0
+    depth: int = 0
+    counted: bool = False
+    name: str = ""
+    provider: str = ""
+    inferred: bool = False
+    """Name and provider are not the record's own but those of its key."""
+
+
+@dataclass(slots=True)
+class Intake:
+    """Everything one request brings, ready to store."""
+
+    items: list[Item]
+    rejected: list[Rejected]
+    fields: RunFields
+    source: str
+    has_log: bool
+    header: bytes | None
+    header_lines: list[tuple[int, str]]
+    extra: dict[str, bytes]
+    times: dict[str, Times]
+    wire: dict[str, bytes]
+    wire_marks: dict[str, list[Mark]]
+    warnings: list[dict[str, Any]]
+    bytes_received: int
+    received_at: datetime
+    is_final: bool = False
+
+
+def prepare(project: Project, sent: Sent, body: bytes, names: Mapping[str, str]) -> Intake:
+    """Read a request's parts. Refused if the request cannot be taken as a whole.
+
+    `names` are facts of the run given beside the body (such as `agent`); they win.
+    """
+    if len(sent.records) > settings.INGEST_MAX_RECORDS:
+        limit = settings.INGEST_MAX_RECORDS
+        raise Refused("too_many", f"At most {limit} records a request.", "records", limit=limit)
+    redactor = redaction.for_project(project.redaction_rules)
+    dirty = redactor.may_hold_secrets(body)
+    intake = _without_records(sent, len(body), redactor if dirty else None, names)
+    reader = _Reader(project, sent, intake, redactor if dirty else None)
+    for index, raw in enumerate(sent.records):
+        reader.take(index, raw)
+    return intake
+
+
+def _without_records(
+    sent: Sent, size: int, redactor: Redactor | None, names: Mapping[str, str]
+) -> Intake:
+    warnings = [{"code": code, "message": message, "seq": None} for code, message in sent.warnings]
+    intake = Intake(
+        items=[],
+        rejected=[],
+        fields=RunFields(),
+        source=sent.source,
+        has_log=sent.has_log,
+        header=sent.header,
+        header_lines=sent.header_lines,
+        extra=sent.extra,
+        times={},
+        wire=sent.wire,
+        wire_marks={},
+        warnings=warnings,
+        bytes_received=size,
+        received_at=timezone.now(),
+    )
+    run = sent.run
+    if redactor is not None:
+        run = _redact_the_rest(intake, redactor, run)
+    if intake.header is not None:
+        _warn_of_doubled_key(intake, intake.header, "the header")
+    if run is not None:
+        _warn_of_doubled_key(intake, run, "`run`")
+        intake.fields = run_fields.read(run)
+    intake.fields.names |= run_fields.names_of(dict(names))
+    _read_times(sent, intake)
+    return intake
+
+
+def _redact_the_rest(intake: Intake, redactor: Redactor, run: bytes | None) -> bytes | None:
+    def scrub(data: bytes, where: str) -> bytes:
+        data, marks = redactor.json(data)
+        for mark in marks:
+            message = clean(f"{mark.rule} taken out of {where}{mark.path}")
+            intake.warnings.append({"code": "redacted", "message": message, "seq": None})
+        return data
+
+    if intake.header is not None:
+        intake.header = scrub(intake.header, "header")
+    intake.extra = {name: scrub(data, name) for name, data in intake.extra.items()}
+    intake.header_lines = [
+        (place, scrub(line.encode(), "header").decode()) for place, line in intake.header_lines
+    ]
+    for effect_id, data in intake.wire.items():
+        intake.wire[effect_id], marks = redactor.json(data)
+        if marks:
+            intake.wire_marks[effect_id] = marks
+    return None if run is None else scrub(run, "run")
+
+
+def _warn_of_doubled_key(intake: Intake, data: bytes, where: str) -> None:
+    key = jsonbytes.doubled_key(data, jsonbytes.read(data))
+    if key is not None:
+        intake.warnings.append(doubled_key_warning(key, None, where))
+
+
+def doubled_key_warning(key: str, seq: int | None, where: str) -> dict[str, Any]:
+    message = f"doubled key {key[:80]!r} in {where}, the last one counts"
+    return {"code": "doubled_key", "message": clean(message), "seq": seq}
+
+
+def _read_times(sent: Sent, intake: Intake) -> None:
+    for effect_id, raw in sent.times.items():
+        try:
+            intake.times[effect_id] = times.of_envelope(jsonbytes.read(raw), "times")
+        except Refused as refused:
+            field = f"times.{effect_id[:80]}"
+            intake.rejected.append(
+                Rejected(None, effect_id[:200], refused.code, refused.message, field)
+            )
+
+
+class _Reader:
+    """Takes record by record; what cannot be kept becomes a rejection."""
+
+    def __init__(
+        self, project: Project, sent: Sent, intake: Intake, redactor: Redactor | None
+    ) -> None:
+        self.overrides = project.price_overrides
+        self.sent = sent
+        self.intake = intake
+        self.redactor = redactor
+        self.max_depth = settings.INGEST_MAX_DEPTH - _INSIDE_A_LOG
+
+    def take(self, index: int, raw: bytes) -> None:
+        try:
+            item = self._item(index, raw)
+        except ItemRefused as refused:
+            self.intake.rejected.append(
+                Rejected(index, sent_id(raw), refused.code, refused.message, refused.field)
+            )
+        else:
+            self.intake.items.append(item)
+
+    def _item(self, index: int, raw: bytes) -> Item:
+        original, marks = raw, list[Mark]()
+        if self.redactor is not None and not jsonbytes.depth_exceeds(raw, self.max_depth):
+            raw, marks = self.redactor.json(raw)
+        facts = record.read(raw, max_depth=self.max_depth)
+        given = self.intake.times.get(facts.effect_id)
+        item = Item(
+            index=index,
+            position=self.sent.positions[index] if self.sent.positions else None,
+            raw=raw,
+            facts=facts,
+            content_hash=content_hash(raw),
+            times=given or facts.times,
+            source=self._source(index),
+            wire=self.intake.wire.get(facts.effect_id),
+            marks=marks + self._wire_marks(facts.effect_id),
+            original_hash=redaction.keyed_hash(original) if marks else "",
+            name=facts.name,
+            provider=facts.provider,
+        )
+        self._price(item)
+        return item
+
+    def _wire_marks(self, effect_id: str) -> list[Mark]:
+        held = self.intake.wire_marks.get(effect_id, ())
+        return [Mark(f"wire{mark.path}", mark.rule, mark.hmac) for mark in held]
+
+    def _source(self, index: int) -> bytes | None:
+        line = self.sent.sources[index] if self.sent.sources else None
+        if line is None or self.redactor is None:
+            return line
+        return self.redactor.json(line)[0]
+
+    def _price(self, item: Item) -> None:
+        facts = item.facts
+        if facts.family not in usage.COUNTING_FAMILIES:
+            return
+        item.counted = True
+        item.cost = prices.cost_of(
+            facts.usage,
+            family=facts.family,
+            models=(facts.response_model, facts.name),
+            provider=facts.provider,
+            when=item.times.started_at or self.intake.received_at,
+            overrides=self.overrides,
+        )
+
+
+def content_hash(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def sent_id(raw: bytes) -> str | None:
+    """The id a refused record claims, as far as one can tell."""
+    try:
+        value = jsonbytes.Document(raw).members().get("id")
+        return None if value is None else bytes(value)[:200].decode(errors="replace").strip('"')
+    except Refused:
+        return None

@@ -1,0 +1,88 @@
+"""The names a run is found by: its tags, models and tools; and models nobody named.
+
+A failed model call does not say which model it asked. It takes the name from another call under
+the same key, the one that stands first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from runs import bulk
+from runs.ingest.items import Item
+from runs.models import Effect, Family, LabelKind, Run, RunLabel
+
+Label = tuple[str, str]
+_COLUMNS = ("run_id", "project_id", "kind", "value", "sort_at")
+_MODELLED = (Family.COMPLETION, Family.EMBED, Family.RERANK)
+MAX_MODELS_TEXT = 400
+
+
+class Labels:
+    """The labels a request brings to a run."""
+
+    def __init__(self, run: Run, items: Iterable[Item], tags: Iterable[str]) -> None:
+        self.run = run
+        self.found = {(LabelKind.TAG.value, tag) for tag in tags}
+        self.found.update(_of_items(items))
+
+    def absorb(self, held: Iterable[Label] = ()) -> None:
+        """Name the run's models in its row. `held` are the labels it has already."""
+        every = self.found | set(held)
+        models = sorted(value for kind, value in every if kind == LabelKind.MODEL)
+        self.run.models_used = ", ".join(models)[:MAX_MODELS_TEXT]
+        self.found -= set(held)
+
+    def write(self) -> None:
+        run = self.run
+        rows = [(run.pk, run.project_id, kind, v, run.sort_at) for kind, v in sorted(self.found)]
+        bulk.insert(RunLabel, _COLUMNS, rows, ignore=True)
+
+
+def held_by(run: Run) -> set[Label]:
+    return set(RunLabel.objects.filter(run=run).values_list("kind", "value"))
+
+
+def _of_items(items: Iterable[Item]) -> Iterator[Label]:
+    for item in items:
+        if item.facts.family in _MODELLED and item.name:
+            yield LabelKind.MODEL.value, item.name
+        elif item.facts.family == Family.TOOL and item.name:
+            yield LabelKind.TOOL.value, item.name
+
+
+def name_the_unnamed(run: Run, items: list[Item]) -> list[str]:
+    """Give model calls without a model the one of their key.
+
+    Returns the keys whose stored calls must be named again, because a call that stands before the
+    one they were named by has come, or the first one that says its model.
+    """
+    models = run.ledger.setdefault("models", {})
+    unnamed = set(run.ledger.get("unnamed", ()))
+    stale = set()
+    calls = [item for item in items if item.facts.family == Family.COMPLETION]
+    for item in calls:
+        facts = item.facts
+        held = models.get(facts.key)
+        if facts.name and (held is None or item.seq < held[0]):
+            models[facts.key] = [item.seq, facts.name, facts.provider]
+            stale.add(facts.key)
+    for item in calls:
+        if not item.facts.name:
+            unnamed.add(item.facts.key)
+            _name(item, models.get(item.facts.key))
+    run.ledger["unnamed"] = sorted(unnamed)
+    return sorted(stale & unnamed)
+
+
+def _name(item: Item, model: list[str] | None) -> None:
+    item.inferred = True
+    item.name, item.provider = model[1:] if model else ("", item.facts.provider)
+
+
+def rename_stored(run: Run, keys: Iterable[str]) -> None:
+    """Name the stored calls under these keys whose own record names no model."""
+    for key in keys:
+        _, name, provider = run.ledger["models"][key]
+        calls = Effect.objects.filter(run=run, key=key, family=Family.COMPLETION, inferred=True)
+        calls.update(name=name, provider=provider)

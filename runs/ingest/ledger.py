@@ -1,0 +1,223 @@
+"""Keeps a run's row true to its effects, whatever order their batches come in.
+
+Counts and sums are added to; fields that go by position (title, output, error, status) remember
+the position they come from in `Run.ledger`, so that a batch from elsewhere neither wins nor loses
+by being late. Members the sender states are kept apart from those told from effects.
+
+`Run.ledger` holds: `given` (what the sender stated), `title`, `output` (positions), `completion`,
+`last` ([position, status]), `error` ([position, text]), `shape` (bits), `span` (first start and
+last end of the effects), `suspect` (a clock among them), `models` ({key: [position, model,
+provider]}), `unnamed` (keys with a call whose model nobody said).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from runs import usage
+from runs.formats import shape
+from runs.formats.record import CANCELLED, ERROR, OPEN
+from runs.formats.run_fields import RunFields
+from runs.formats.times import Times, is_plausible
+from runs.ingest.items import Item
+from runs.models import Family, Run, RunStatus
+
+_COUNTS = {
+    Family.COMPLETION: "model_count",
+    Family.TOOL: "tool_count",
+    Family.MEMORY: "memory_count",
+    Family.RETRIEVE: "search_count",
+}
+_COLUMNS = {"user_id": "end_user"}
+_ENDED = {ERROR: RunStatus.FAILED, CANCELLED: RunStatus.CANCELLED, OPEN: RunStatus.RUNNING}
+TOKENS = {
+    "input_tokens": "input",
+    "output_tokens": "output",
+    "cache_read_tokens": "cache_read",
+    "cache_write_tokens": "cache_write",
+    "reasoning_tokens": "reasoning",
+    "total_tokens": "total",
+}
+MAX_WARNINGS = 50
+
+
+def open_run(run: Run) -> None:
+    """The state of a run nothing is known of yet."""
+    run.ledger = {"given": {}, "shape": 0}
+    run.tokens_complete = run.cost_complete = True
+    run.status = RunStatus.UNKNOWN
+
+
+def take_fields(run: Run, fields: RunFields, finished_at: datetime | None) -> None:
+    """What the sender states about the run; a member that says nothing changes nothing.
+
+    `finished_at` is when the sender said that the run is over, if this request says so.
+    """
+    for name, text in fields.names.items():
+        setattr(run, _COLUMNS.get(name, name), text)
+    if fields.metadata is not None:
+        run.metadata = fields.metadata
+    run.is_replay = run.is_replay or bool(run.forked_from)
+    given = run.ledger["given"]
+    if finished_at is not None:
+        run.ledger.setdefault("finished", finished_at.isoformat())
+    if fields.status:
+        given["status"] = fields.status
+    for name, column in (("title", "title"), ("output", "output_text"), ("error", "error_text")):
+        if getattr(fields, name):
+            setattr(run, column, getattr(fields, name))
+            given[name] = True
+    for name, moment in (("started", fields.started_at), ("ended", fields.ended_at)):
+        if moment is not None:
+            given[name] = moment.isoformat()
+
+
+def take_items(run: Run, items: Iterable[Item]) -> None:
+    """Add new effects to the counts, sums and remembered positions."""
+    for item in items:
+        _count(run, item)
+        _remember(run, item)
+        take_times(run, item.times)
+        if item.counted:
+            add_tokens(run, item.facts.usage, item.facts.family, item.cost, 1)
+
+
+def _count(run: Run, item: Item) -> None:
+    run.effect_count += 1
+    column = _COUNTS.get(Family(item.facts.family))
+    if column:
+        setattr(run, column, getattr(run, column) + 1)
+    if item.facts.status in (ERROR, CANCELLED):
+        run.error_count += 1
+    run.last_seq = max(run.last_seq, item.seq)
+
+
+def _remember(run: Run, item: Item) -> None:
+    ledger, facts, seq = run.ledger, item.facts, item.seq
+    ledger["shape"] |= facts.shape
+    _keep_last(ledger, "last", seq, facts.status)
+    if facts.status in (ERROR, CANCELLED):
+        _keep_last(ledger, "error", seq, facts.error)
+    if facts.family != Family.COMPLETION:
+        return
+    _keep_last(ledger, "completion", seq, facts.status)
+    given = ledger["given"]
+    if facts.asked and seq < ledger.get("title", seq + 1) and "title" not in given:
+        ledger["title"], run.title = seq, facts.asked
+    if facts.answered and seq > ledger.get("output", -1) and "output" not in given:
+        ledger["output"], run.output_text = seq, facts.answered
+
+
+def _keep_last(ledger: dict[str, Any], name: str, seq: int, value: str) -> None:
+    if seq >= ledger.get(name, [-1])[0]:
+        ledger[name] = [seq, value]
+
+
+def take_times(run: Run, times: Times) -> None:
+    """Widen the span of the effects by one effect's times."""
+    if times.is_suspect:
+        run.ledger["suspect"] = True
+    first, last = run.ledger.get("span", [None, None])
+    start, end = times.started_at, times.ended_at or times.started_at
+    if start is not None and is_plausible(start):
+        first = min(filter(None, (first, start.isoformat())))
+        last = max(filter(None, (last, end.isoformat() if end else None)))
+        run.ledger["span"] = [first, last]
+
+
+def add_tokens(run: Run, used: usage.Usage, family: str, cost: Decimal | None, sign: int) -> None:
+    """Add an effect to the sums, or (sign -1) take it out again."""
+    for column, part in TOKENS.items():
+        tokens = getattr(used, part)
+        if tokens is not None:
+            setattr(run, column, (getattr(run, column) or 0) + sign * tokens)
+    if cost is not None:
+        run.cost = (run.cost or Decimal(0)) + sign * cost
+    _count_unknown(run, "tokens", not usage.is_complete(family, used), sign)
+    _count_unknown(run, "cost", cost is None, sign)
+
+
+def change_cost(run: Run, old: Decimal | None, new: Decimal | None) -> None:
+    """Put an effect's new cost in the place of its old one in the run's sum."""
+    if old is not None:
+        run.cost = (run.cost or Decimal(0)) - old
+    if new is not None:
+        run.cost = (run.cost or Decimal(0)) + new
+    _count_unknown(run, "cost", True, (new is None) - (old is None))
+
+
+def _count_unknown(run: Run, what: str, is_unknown: bool, sign: int) -> None:
+    if is_unknown:
+        run.ledger[f"unknown_{what}"] = run.ledger.get(f"unknown_{what}", 0) + sign
+
+
+def add_warnings(run: Run, warnings: Iterable[dict[str, Any]]) -> None:
+    """Merge warnings; the first fifty by position are kept."""
+    orphans = run.ledger.get("orphans")
+    held = [w for w in (*run.warnings, *warnings) if w["code"] != "missing_parent"]
+    if orphans:
+        message = f"effects whose parent is not here: {orphans}"
+        held.append({"code": "missing_parent", "message": message, "seq": None})
+    merged = {(w["seq"] or 0, w["code"], w["message"]): w for w in held}
+    run.warnings = [merged[mark] for mark in sorted(merged)][:MAX_WARNINGS]
+
+
+def settle(run: Run, header: dict[str, Any] | None) -> None:
+    """Work out the columns that follow from what was given and what was told from effects."""
+    ledger = run.ledger
+    run.tokens_complete = not ledger.get("unknown_tokens")
+    run.cost_complete = not ledger.get("unknown_cost")
+    run.status = _status(ledger)
+    _settle_error(run)
+    _settle_times(run)
+    if header is not None:
+        ledger["is_f1"] = header.get("format") == 1
+    run.shape = shape.name_of(ledger["shape"], is_f1=bool(ledger.get("is_f1")))
+
+
+def _status(ledger: dict[str, Any]) -> str:
+    given = ledger["given"].get("status", "")
+    if given == RunStatus.RUNNING and "finished" in ledger:
+        given = ""
+    return given or _told_status(ledger)
+
+
+def _told_status(ledger: dict[str, Any]) -> str:
+    """A bare log's status: its last completion's, else its last record's."""
+    decider = ledger.get("completion") or ledger.get("last")
+    if decider is None:
+        return RunStatus.UNKNOWN
+    return _ENDED.get(decider[1], RunStatus.SUCCEEDED)
+
+
+def _settle_error(run: Run) -> None:
+    seq, text = run.ledger.get("error", [None, ""])
+    run.error_seq = seq
+    if "error" not in run.ledger["given"]:
+        failed = run.status in (RunStatus.FAILED, RunStatus.CANCELLED)
+        run.error_text = text if failed else ""
+
+
+def _settle_times(run: Run) -> None:
+    given = run.ledger["given"]
+    first, last = run.ledger.get("span", [None, None])
+    run.started_at = _moment(given.get("started") or first)
+    over = last or run.ledger.get("finished") if run.status != RunStatus.RUNNING else None
+    ended = given.get("ended") or over
+    run.ended_at = _moment(ended)
+    run.duration_ms = None
+    suspect = bool(run.ledger.get("suspect"))
+    if run.started_at and run.ended_at:
+        span = (run.ended_at - run.started_at).total_seconds() * 1000
+        run.duration_ms = span if span >= 0 else None
+        suspect = suspect or span < 0
+    sane = run.started_at is not None and is_plausible(run.started_at)
+    run.clock_suspect = suspect or (run.started_at is not None and not sane)
+    run.sort_at = run.started_at if sane and run.started_at else run.received_at
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

@@ -1,0 +1,206 @@
+"""Which items of a request are new, known or refused, and where each new one stands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from runs.ingest.items import Intake, Item
+from runs.refusals import Rejected
+
+
+class Known(NamedTuple):
+    """What is stored of an effect, as far as a plan needs it."""
+
+    pk: int
+    seq: int
+    effect_id: str
+    content_hash: str
+    original_hash: str
+    started_at: datetime | None
+    duration_ms: float | None
+    first_token_ms: float | None
+    wire_length: int | None
+    segment_id: int
+    offset: int
+    length: int
+
+
+@dataclass(slots=True)
+class Stored:
+    """The run as a plan sees it. `known` has at least what the request's ids and positions meet."""
+
+    last_seq: int = 0
+    known: dict[str, Known] = field(default_factory=dict)
+    taken: dict[int, str] = field(default_factory=dict)
+    read: Callable[[Known], bytes] | None = None
+
+
+@dataclass(slots=True)
+class Plan:
+    new: list[Item] = field(default_factory=list)
+    duplicate: int = 0
+    rejected: list[Rejected] = field(default_factory=list)
+    timed: list[Known] = field(default_factory=list)
+    """Known effects whose times the request brings or changes."""
+    wired: list[Known] = field(default_factory=list)
+    """Known effects whose wire exchange the request brings."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.new or self.timed or self.wired)
+
+
+def make(intake: Intake, stored: Stored) -> Plan:
+    """Decide about each item of the request against what is stored."""
+    plan = Plan(rejected=list(intake.rejected))
+    planner = _Planner(stored, plan, intake.has_log)
+    for item in intake.items:
+        planner.take(item)
+    planner.settle_positions()
+    spoken_of = {item.facts.effect_id for item in intake.items}
+    spoken_of.update(refused.id for refused in intake.rejected if refused.id)
+    _plan_times(intake, stored, plan, spoken_of)
+    _plan_wire(intake, stored, plan, spoken_of)
+    return plan
+
+
+class _Planner:
+    def __init__(self, stored: Stored, plan: Plan, is_whole_log: bool) -> None:
+        self.stored = stored
+        self.plan = plan
+        self.is_whole_log = is_whole_log
+        self.fresh: dict[str, Item] = {}
+        self.taken = dict(stored.taken)
+        self.waiting: list[Item] = []
+
+    def take(self, item: Item) -> None:
+        effect_id = item.facts.effect_id
+        held = self.stored.known.get(effect_id)
+        twin = self.fresh.get(effect_id)
+        if held is not None:
+            self._meet(item, held.seq, self._conflict_with_stored(item, held))
+        elif twin is not None:
+            self._meet(item, twin.position, self._conflict_with_twin(item, twin))
+        elif item.position is not None and item.position in self.taken:
+            self._reject_position(item, self.taken[item.position])
+        else:
+            self._accept(item)
+
+    def _accept(self, item: Item) -> None:
+        self.fresh[item.facts.effect_id] = item
+        if item.position is None:
+            self.waiting.append(item)
+        else:
+            self._place(item, item.position)
+        self.plan.new.append(item)
+
+    def settle_positions(self) -> None:
+        """Give those without a position one: a log's own where it is free, else after the last."""
+        last = max(self.stored.last_seq, *self.taken, 0)
+        for item in self.waiting:
+            own = item.index + 1
+            if not (self.is_whole_log and own not in self.taken):
+                own = last + 1
+            self._place(item, own)
+            last = max(last, own)
+        self.plan.new.sort(key=lambda item: item.seq)
+
+    def _place(self, item: Item, seq: int) -> None:
+        item.seq = seq
+        self.taken[seq] = item.facts.effect_id
+
+    def _meet(self, item: Item, seq: int | None, stored_hash: str | None) -> None:
+        """The id is there already: a duplicate, unless content or position differ."""
+        if stored_hash is not None:
+            self._reject(
+                item,
+                "conflict",
+                "This id is there with other content.",
+                stored_hash=stored_hash,
+                sent_hash=item.content_hash,
+            )
+        elif item.position is not None and seq is not None and item.position != seq:
+            self._reject(item, "position_taken", f"This effect stands at position {seq}.")
+        else:
+            self.plan.duplicate += 1
+
+    def _reject_position(self, item: Item, other: str) -> None:
+        message = f"Position {item.position} is that of effect {other}."
+        self._reject(item, "position_taken", message)
+
+    def _reject(self, item: Item, code: str, message: str, **hashes: str) -> None:
+        field = "positions" if code == "position_taken" else "id"
+        self.plan.rejected.append(
+            Rejected(item.index, item.facts.effect_id, code, message, field, **hashes)
+        )
+
+    def _conflict_with_stored(self, item: Item, held: Known) -> str | None:
+        """The stored hash if the contents differ, else None."""
+        if item.content_hash == held.content_hash:
+            return None
+        if item.original_hash and item.original_hash == held.original_hash:
+            return None
+        assert self.stored.read is not None
+        return None if same_json(item.raw, self.stored.read(held)) else held.content_hash
+
+    def _conflict_with_twin(self, item: Item, twin: Item) -> str | None:
+        if item.content_hash == twin.content_hash or same_json(item.raw, twin.raw):
+            return None
+        return twin.content_hash
+
+
+def _plan_times(intake: Intake, stored: Stored, plan: Plan, spoken_of: set[str]) -> None:
+    for effect_id, sent in intake.times.items():
+        held = stored.known.get(effect_id)
+        if held is None:
+            if effect_id not in spoken_of:
+                plan.rejected.append(_nobody(intake, effect_id, "times"))
+        elif (held.started_at, held.duration_ms, held.first_token_ms) != (
+            sent.started_at,
+            sent.duration_ms,
+            sent.first_token_ms,
+        ):
+            plan.timed.append(held)
+
+
+def _plan_wire(intake: Intake, stored: Stored, plan: Plan, spoken_of: set[str]) -> None:
+    for effect_id, data in intake.wire.items():
+        held = stored.known.get(effect_id)
+        if held is None:
+            if effect_id not in spoken_of:
+                plan.rejected.append(_nobody(intake, effect_id, "wire"))
+        elif held.wire_length is None:
+            plan.wired.append(held)
+        elif held.wire_length != len(data):
+            message = "This effect has another wire exchange already."
+            plan.rejected.append(Rejected(None, effect_id, "conflict", message, "wire"))
+
+
+def _nobody(intake: Intake, effect_id: str, member: str) -> Rejected:
+    message = f"`{member}` names an effect that is not here."
+    return Rejected(None, effect_id[:200], "unknown_effect", message, member)
+
+
+class _Number(str):
+    """A number by its digits: `1` is not `1.0`, and neither is the text "1"."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Number) and str.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+
+def same_json(one: bytes, other: bytes) -> bool:
+    """Equal but for white space, key order and the spelling of strings; numbers by their digits."""
+    return bool(_exact(one) == _exact(other))
+
+
+def _exact(data: bytes) -> Any:
+    return json.loads(data, parse_int=_Number, parse_float=_Number)

@@ -1,0 +1,282 @@
+"""One request is one short transaction: nothing is parsed, priced or compressed inside it.
+
+A new run is inserted at once. An existing one is read without a lock, the request planned and
+packed against that, and then the run's row is locked by an UPDATE and looked at again: if another
+request got in between, the plan is made anew. So writers of one run take turns, and of ten equal
+requests one stores and nine find everything known.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.db import IntegrityError, transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from runs import bulk, segments
+from runs.accounts.models import Project
+from runs.formats import jsonbytes
+from runs.ingest import labels, ledger, nesting, plan, retime, rows
+from runs.ingest.items import Intake
+from runs.ingest.outcome import Outcome
+from runs.ingest.plan import Known, Plan, Stored
+from runs.models import Effect, Run, RunLabel, Tombstone
+from runs.refusals import Refused
+
+_TRIES = 4
+_IN_LIST = 900
+"""Ids a query names one by one; more are met by reading the whole run's."""
+
+
+class _Changed(Exception):
+    """Another request wrote to the run between plan and lock."""
+
+
+class _Version(NamedTuple):
+    pk: int
+    effect_count: int
+    updated_at: Any
+
+
+@dataclass(slots=True)
+class _Existing:
+    version: _Version
+    stored: Stored
+
+
+def store(project: Project, run_id: str, intake: Intake, *, may_create: bool) -> Outcome:
+    """Store what is new of a request. Refused("not_found") if the run must be there and is not."""
+    existing = None if may_create else _read(project, run_id, intake)
+    for attempt in range(_TRIES):
+        try:
+            if existing is not None:
+                return _append(project, run_id, intake, existing, last_try=attempt == _TRIES - 1)
+            if not may_create:
+                raise Refused("not_found", "There is no run of this id.")
+            outcome = _create(project, run_id, intake)
+            if outcome is not None:
+                return outcome
+        except (_Changed, IntegrityError):
+            if attempt == _TRIES - 1:
+                raise
+        existing = _read(project, run_id, intake)
+    raise Refused("busy", "This run is being written to; send it again.")
+
+
+# --- A new run ---------------------------------------------------------------------------------
+
+
+def _create(project: Project, run_id: str, intake: Intake) -> Outcome | None:
+    """Insert the whole run, None if it is there already."""
+    made = plan.make(intake, Stored())
+    if made.rejected and not made.new and intake.fields.raw is None:
+        return _outcome(project, run_id, made)  # nothing to make a run of
+    run = Run(project=project, external_id=run_id, source=intake.source)
+    run.received_at = intake.received_at
+    ledger.open_run(run)
+    change = _Change(run, intake, made)
+    change.absorb()
+    change.stamp()
+    with transaction.atomic():
+        _refuse_deleted(project, run_id)
+        pk = bulk.insert_returning(Run, rows.RUN_COLUMNS, rows.run_values(run), ignore=True)
+        if pk is None:
+            return None
+        run.pk = pk
+        rows.write(run, made, change.packed)
+        change.labels.write()
+    return _outcome(project, run_id, made, created=True)
+
+
+def _refuse_deleted(project: Project, run_id: str) -> None:
+    now = timezone.now()
+    if Tombstone.objects.filter(project=project, external_id=run_id, expires_at__gt=now).exists():
+        raise Refused("deleted", "This run was deleted; its id is refused for a while.")
+
+
+# --- An existing run -----------------------------------------------------------------------------
+
+
+def _read(project: Project, run_id: str, intake: Intake) -> _Existing | None:
+    """What a plan needs of the run as it is now, None if there is no such run."""
+    found = (
+        Run.objects.filter(project=project, external_id=run_id)
+        .values_list("pk", "effect_count", "updated_at", "last_seq")
+        .first()
+    )
+    if found is None:
+        return None
+    version = _Version(*found[:3])
+    stored = Stored(last_seq=found[3], read=_stored_bytes)
+    for known in _known(version.pk, intake):
+        stored.known[known.effect_id] = known
+        stored.taken[known.seq] = known.effect_id
+    return _Existing(version, stored)
+
+
+def _known(run_pk: int, intake: Intake) -> list[Known]:
+    """The run's effects that this request meets by id or by position."""
+    ids = {item.facts.effect_id for item in intake.items} | intake.times.keys() | intake.wire.keys()
+    positions = {
+        item.index + 1 if item.position is None else item.position for item in intake.items
+    }
+    effects = Effect.objects.filter(run_id=run_pk)
+    if len(ids) <= _IN_LIST:
+        effects = effects.filter(Q(effect_id__in=ids) | Q(seq__in=positions))
+    return [Known(*row) for row in effects.values_list(*_KNOWN)]
+
+
+_KNOWN = (
+    "pk",
+    "seq",
+    "effect_id",
+    "content_hash",
+    "original_hash",
+    "started_at",
+    "duration_ms",
+    "first_token_ms",
+    "wire_length",
+    "segment_id",
+    "offset",
+    "length",
+)
+
+
+def _stored_bytes(known: Known) -> bytes:
+    return segments.read_span(known.segment_id, known.offset, known.length)
+
+
+def _append(
+    project: Project, run_id: str, intake: Intake, existing: _Existing, *, last_try: bool
+) -> Outcome:
+    made = plan.make(intake, existing.stored)
+    if made.is_empty and not _says_more(intake):
+        return _outcome(project, run_id, made)
+    packed: rows.Packed | None = rows.pack(made, intake)
+    with transaction.atomic():
+        run = _lock(existing.version.pk)
+        if _version(run) != existing.version:
+            if not last_try:
+                raise _Changed
+            again = _read(project, run_id, intake)
+            assert again is not None
+            made, packed = plan.make(intake, again.stored), None
+        _write(_Change(run, intake, made, packed))
+    return _outcome(project, run_id, made)
+
+
+def _says_more(intake: Intake) -> bool:
+    """Whether the request says something of the run itself."""
+    return intake.is_final or intake.fields.raw is not None or bool(intake.fields.names)
+
+
+def _lock(pk: int) -> Run:
+    """The run's row, which no other writer changes until the transaction ends."""
+    # An UPDATE locks the row on PostgreSQL; SQLite lets one writer in anyway.
+    if not Run.objects.filter(pk=pk).update(last_seq=F("last_seq")):
+        raise Refused("not_found", "There is no run of this id.")
+    return Run.objects.get(pk=pk)
+
+
+def _version(run: Run) -> _Version:
+    return _Version(run.pk, run.effect_count, run.updated_at)
+
+
+def _write(change: _Change) -> None:
+    run = change.run
+    before, sorted_at = rows.run_values(run), run.sort_at
+    change.retime()
+    change.absorb(held=labels.held_by(run))
+    if rows.run_values(run) != before or not change.made.is_empty or change.labels.found:
+        change.stamp()
+    rows.write(run, change.made, change.packed)
+    labels.rename_stored(run, change.stale)
+    change.nest.write_stored()
+    change.labels.write()
+    if run.sort_at != sorted_at:
+        RunLabel.objects.filter(run=run).update(sort_at=run.sort_at)
+    rows.update_run(run, before)
+
+
+# --- Both ----------------------------------------------------------------------------------------
+
+
+class _Change:
+    """A request brought to a run's row; nothing but the row in memory is changed."""
+
+    def __init__(
+        self, run: Run, intake: Intake, made: Plan, packed: rows.Packed | None = None
+    ) -> None:
+        self.run, self.intake, self.made = run, intake, made
+        self.packed = packed or rows.pack(made, intake)
+        self.nest = nesting.Nest(made.new)
+        self.stale = labels.name_the_unnamed(run, made.new)
+        self.labels = labels.Labels(run, made.new, intake.fields.tags)
+
+    def absorb(self, held: Iterable[labels.Label] = ()) -> None:
+        """Bring the row up to the request. `held` are the labels the run has."""
+        run, intake = self.run, self.intake
+        finished_at = intake.received_at if intake.is_final else None
+        ledger.take_fields(run, intake.fields, finished_at)
+        self.nest.settle(run if run.pk else None)
+        ledger.take_items(run, self.made.new)
+        self.nest.correct(run)
+        self.labels.absorb(held)
+        header = self._take_header()
+        self._take_envelope()
+        ledger.add_warnings(run, rows.warnings_of(intake, self.made, self.nest.warnings))
+        ledger.settle(run, header)
+
+    def stamp(self) -> None:
+        """Note that there was news, and what it weighs."""
+        run = self.run
+        run.updated_at = self.intake.received_at
+        run.bytes_received += self.intake.bytes_received
+        kept = (run.header, run.header_lines, run.log_extra, run.envelope)
+        whole = sum(len(data) for data in kept if data) if not run.bytes_stored else 0
+        run.bytes_stored += whole + self.packed.size
+
+    def retime(self) -> None:
+        """Give known effects the times this request brings."""
+        retime.known_effects(self.run, self.made.timed, self.intake)
+
+    def _take_envelope(self) -> None:
+        run, raw, extra = self.run, self.intake.fields.raw, self.intake.extra
+        if raw is not None:
+            held = segments.decompress(run.envelope) if run.envelope else raw
+            run.envelope = segments.compress(rows.merged_object(held, raw))
+        if extra and run.log_extra is None:
+            run.log_extra = segments.compress(jsonbytes.object_of(extra))
+
+    def _take_header(self) -> dict[str, Any] | None:
+        """Keep the header of who knew most of the run; None if this request's is not kept."""
+        run, intake = self.run, self.intake
+        if intake.header is None:
+            return None
+        rank = 2**31 - 1 if intake.is_final else len(intake.items)
+        if run.header is not None and rank < run.header_rank:
+            return None
+        held = segments.decompress(run.header) if run.header else None
+        if held is None or not plan.same_json(held, intake.header):
+            run.header = segments.compress(intake.header)
+        run.header_rank = rank
+        if intake.header_lines:
+            lines = json.dumps(intake.header_lines).encode()
+            run.header_lines = segments.compress(lines)
+        value = jsonbytes.read(intake.header)
+        return value if isinstance(value, dict) else None
+
+
+def _outcome(project: Project, run_id: str, made: Plan, created: bool = False) -> Outcome:
+    return Outcome(
+        run_id=run_id,
+        url=f"/p/{project.slug}/runs/{run_id}",
+        created=created,
+        stored=len(made.new),
+        duplicate=made.duplicate,
+        rejected=made.rejected,
+    )

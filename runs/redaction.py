@@ -1,0 +1,326 @@
+"""Secrets are taken out before anything is stored.
+
+Well-known secrets are found by what they start with: a search for the fixed start of each kind runs
+over the bytes as received (memory speed), and only where one is found are the strings decoded and
+matched. A record without secrets therefore keeps its very bytes at almost no cost. JSON may spell a
+letter as `\\u0073`; a record that does so is always decoded. In a record with a secret only the
+string that holds it is written anew.
+
+A project's own rules (`Project.redaction_rules`) are regular expressions made linear: every
+quantifier is bounded and possessive and every group atomic, so that no pattern can stall ingest.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from django.utils.crypto import salted_hmac
+
+MAX_PATTERN = 300
+"""Characters of a project's pattern."""
+MAX_REPEAT = 1000
+"""What an unbounded quantifier of a project's pattern is bounded to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One kind of secret: what is matched, and the bytes without which it cannot be there."""
+
+    name: str
+    pattern: re.Pattern[str]
+    starts: tuple[bytes, ...]
+    likely: re.Pattern[bytes]
+    """Matched where a start was found, on the bytes; it may match more than `pattern`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Where something was taken out: JSON pointer, rule, keyed hash of what stood there."""
+
+    path: str
+    rule: str
+    hmac: str
+
+    def as_json(self) -> dict[str, str]:
+        return {"path": self.path, "rule": self.rule, "hmac": self.hmac}
+
+
+class BadPattern(ValueError):
+    """A project's pattern that cannot be a rule; the message says why."""
+
+
+def _rule(name: str, starts: str, pattern: str, likely: str | None = None) -> Rule:
+    rough = (likely or pattern).encode()
+    return Rule(
+        name, re.compile(pattern), tuple(starts.encode().split()), re.compile(rough, re.DOTALL)
+    )
+
+
+_KEY = r"[A-Za-z0-9_\-]"
+_BEFORE = r"(?<![A-Za-z0-9])"
+_PEM = r"(?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY"
+BUILT_IN: tuple[Rule, ...] = (
+    _rule("anthropic-key", "sk-ant-", _BEFORE + rf"sk-ant-{_KEY}{{16,200}}+"),
+    # Words with hyphens are no key: the last part is long.
+    _rule(
+        "openai-key",
+        "sk-",
+        _BEFORE
+        + r"sk-(?!ant-)(?:[A-Za-z0-9]{1,20}[\-_]){0,4}[A-Za-z0-9_]{16}[A-Za-z0-9_\-]{0,250}+",
+    ),
+    _rule("aws-key-id", "AKIA ASIA", _BEFORE + r"(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    _rule("google-key", "AIza", _BEFORE + rf"AIza{_KEY}{{35}}"),
+    _rule("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", _BEFORE + r"gh[pousr]_[A-Za-z0-9]{36,255}+"),
+    _rule("github-token", "github_pat_", _BEFORE + r"github_pat_[A-Za-z0-9_]{22,255}+"),
+    _rule("gitlab-token", "glpat-", _BEFORE + rf"glpat-{_KEY}{{20,64}}+"),
+    _rule(
+        "slack-token",
+        "xoxb- xoxp- xoxa- xoxr- xoxs-",
+        _BEFORE + r"xox[bpars]-[A-Za-z0-9\-]{10,250}+",
+    ),
+    _rule(
+        "stripe-key",
+        "sk_live_ rk_live_ sk_test_ rk_test_",
+        _BEFORE + r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,250}+",
+    ),
+    _rule("huggingface-token", "hf_", _BEFORE + r"hf_[A-Za-z0-9]{30,64}+"),
+    _rule("groq-key", "gsk_", _BEFORE + r"gsk_[A-Za-z0-9]{32,128}+"),
+    _rule("xai-key", "xai-", _BEFORE + r"xai-[A-Za-z0-9]{32,128}+"),
+    _rule("rewyn-key", "rw_", _BEFORE + rf"rw_{_KEY}{{32}}(?![A-Za-z0-9_\-])"),
+    _rule(
+        "jwt",
+        "eyJ",
+        _BEFORE + rf"eyJ{_KEY}{{8,4000}}+\.{_KEY}{{8,8000}}+\.{_KEY}{{8,2000}}+",
+    ),
+    _rule(
+        "bearer-token",
+        "earer EARER",
+        r"(?:(?<=[Bb]earer )|(?<=BEARER ))[A-Za-z0-9_\-.~+/]{16,4000}+={0,2}",
+        r"(?:earer|EARER) [A-Za-z0-9_\-.~+/\\]{16}",
+    ),
+    _rule(
+        "private-key",
+        "-----BEGIN",
+        rf"(?s)-----BEGIN {_PEM}-----.{{0,20000}}?(?:-----END {_PEM}-----|\Z)",
+        r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY",
+    ),
+    _rule(
+        "url-password",
+        "://",
+        r"(?<=://)[^\s/:@\"']{0,128}:[^\s/@\"']{1,256}(?=@)",
+        r"://[^\s/:@\"']{0,300}:[^\s/@\"']{1,600}@",
+    ),
+)
+"""Checked in this order; the first that matches a text takes it."""
+
+_STRING = re.compile(rb'"(?:[^"\\]+|\\.)*"', re.DOTALL)
+_TOKEN = re.compile(rb'"(?:[^"\\]+|\\.)*"|[\[\]{},:]', re.DOTALL)
+_ASCII_ESCAPE = re.compile(rb"\\u00[2-7]")
+
+
+class Redactor:
+    """What to take out for one project: the built-in kinds and the project's own."""
+
+    def __init__(self, own: Sequence[Rule] = ()) -> None:
+        self.own = tuple(own)
+
+    def may_hold_secrets(self, data: bytes) -> bool:
+        """A quick look at the bytes of a whole request; False means nothing is in there."""
+        return bool(self.own) or _is_escaped(data) or any(_likely(rule, data) for rule in BUILT_IN)
+
+    def json(self, data: bytes) -> tuple[bytes, list[Mark]]:
+        """A JSON text without its secrets, and where they were. Without any, the same bytes."""
+        if not self.may_hold_secrets(data):
+            return data, []
+        out: list[bytes] = []
+        marks: list[Mark] = []
+        done, place = 0, _Place(data)
+        for token in _STRING.finditer(data):
+            text = _decoded(token[0])
+            clean, found = self.text(text)
+            if not found:
+                continue
+            path = place.pointer(token)
+            marks += [Mark(path, rule, hmac) for rule, hmac in found]
+            out += [data[done : token.start()], json.dumps(clean, ensure_ascii=False).encode()]
+            done = token.end()
+        return (b"".join([*out, data[done:]]), marks) if marks else (data, [])
+
+    def text(self, text: str) -> tuple[str, list[tuple[str, str]]]:
+        """A text without its secrets, and (rule, keyed hash) of each one taken out."""
+        found: list[tuple[str, str]] = []
+        for rule in (*BUILT_IN, *self.own):
+            if rule.starts and not any(start.decode() in text for start in rule.starts):
+                continue
+            text = rule.pattern.sub(_taken(rule.name, found), text)
+        return text, found
+
+
+def _taken(rule: str, found: list[tuple[str, str]]) -> Any:
+    def take(match: re.Match[str]) -> str:
+        if not match[0] or match[0].startswith("[redacted:"):
+            return match[0]
+        found.append((rule, keyed_hash(match[0].encode("utf-8", "surrogatepass"))))
+        return f"[redacted:{rule}]"
+
+    return take
+
+
+def keyed_hash(data: bytes) -> str:
+    """Tells equal secrets from different ones without telling them: HMAC under SECRET_KEY."""
+    return salted_hmac("runs.redaction", data, algorithm="sha256").hexdigest()[:32]
+
+
+def for_project(rules: Iterable[Any]) -> Redactor:
+    """The redactor of a project's `redaction_rules`. A rule that is none any more is left out."""
+    own = [_own_rule(r["name"], r["pattern"]) for r in rules if _is_rule(r)]
+    return Redactor([rule for rule in own if rule])
+
+
+def _is_rule(rule: Any) -> bool:
+    return isinstance(rule, dict) and all(
+        isinstance(rule.get(name), str) for name in ("name", "pattern")
+    )
+
+
+@lru_cache(512)
+def _own_rule(name: str, pattern: str) -> Rule | None:
+    try:
+        return Rule(name, compile_pattern(pattern), (), re.compile(b""))
+    except BadPattern:
+        return None
+
+
+def _is_escaped(data: bytes) -> bool:
+    """Whether some plain letter is spelled as an escape, so that the bytes do not show it."""
+    if b":\\/\\/" in data:
+        return True
+    return b"\\u00" in data and _ASCII_ESCAPE.search(data) is not None
+
+
+def _likely(rule: Rule, data: bytes) -> bool:
+    match = rule.likely.match
+    for start in rule.starts:
+        place = data.find(start)
+        while place >= 0:
+            if match(data, place):
+                return True
+            place = data.find(start, place + 1)
+    return False
+
+
+def _decoded(token: bytes) -> str:
+    if b"\\" not in token:
+        return token[1:-1].decode()
+    text: str = json.loads(token)
+    return text
+
+
+# --- Where a token is --------------------------------------------------------------------------
+
+
+class _Place:
+    """Walks a JSON text forward and tells where it is."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+        self._path: list[Any] = []
+        self._key = b'""'
+
+    def pointer(self, string: re.Match[bytes]) -> str:
+        """The JSON pointer (RFC 6901) of a string further on, or of the member it is the key of."""
+        for token in _TOKEN.finditer(self._data, self._at, string.start()):
+            self._pass(token[0])
+        self._at = string.start()
+        path = list(self._path)
+        if path and isinstance(path[-1], str) and self._is_key(string):
+            path[-1] = _decoded(string[0])
+        return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
+
+    def _pass(self, token: bytes) -> None:
+        if token == b"{":
+            self._path.append("")
+        elif token == b"[":
+            self._path.append(0)
+        elif token in b"]}":
+            self._path.pop()
+        elif token == b"," and isinstance(self._path[-1], int):
+            self._path[-1] += 1
+        elif token == b":":
+            self._path[-1] = _decoded(self._key)
+        elif token[:1] == b'"':
+            self._key = token
+
+    def _is_key(self, string: re.Match[bytes]) -> bool:
+        end = string.end()
+        while self._data[end : end + 1] in (b" ", b"\t", b"\r", b"\n"):
+            end += 1
+        return self._data[end : end + 1] == b":"
+
+
+# --- A project's patterns ----------------------------------------------------------------------
+
+_PIECE = re.compile(
+    r"""(?P<escape>\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[^0-9]))
+      | (?P<class>\[\^?\]?(?:\\.|[^\]\\])*\])
+      | (?P<repeat>(?:[*+?]|\{\d*(?:,\d*)?\}))
+      | (?P<open>\((?:\?:)?(?!\?))
+      | (?P<other>\(\?)
+      | (?P<plain>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_NOT_ALLOWED = re.compile(r"\\[AZGgkp]|\\$")
+
+
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    """A project's pattern, made linear. BadPattern says what cannot be taken.
+
+    Allowed: literals, classes, escapes, groups, alternatives and quantifiers. Not allowed: lazy
+    quantifiers, look-around, back references and flags. Quantifiers take what they can and never
+    give back, and an alternative once taken is kept.
+    """
+    if not 3 <= len(pattern) <= MAX_PATTERN:
+        raise BadPattern(f"A pattern has 3 to {MAX_PATTERN} characters.")
+    if _NOT_ALLOWED.search(pattern):
+        raise BadPattern("Anchors and back references are not allowed.")
+    try:
+        compiled = re.compile(f"(?>{''.join(_pieces(pattern))})")
+    except (re.error, OverflowError, RecursionError) as error:
+        raise BadPattern(f"Not a regular expression: {error}.") from None
+    if compiled.search("") is not None:
+        raise BadPattern("The pattern matches the empty text.")
+    return compiled
+
+
+def _pieces(pattern: str) -> Iterable[str]:
+    after_repeat = False
+    for found in _PIECE.finditer(pattern):
+        kind, text = found.lastgroup, found[0]
+        if kind == "other":
+            raise BadPattern("Look-around, flags and named groups are not allowed.")
+        if kind == "repeat":
+            if after_repeat:
+                raise BadPattern("A quantifier may not follow a quantifier.")
+            yield _bounded(text) + "+"
+        else:
+            yield "(?>" if kind == "open" else text
+        after_repeat = kind == "repeat"
+
+
+def _bounded(repeat: str) -> str:
+    if repeat == "?":
+        return repeat
+    if repeat in "*+":
+        return f"{{{int(repeat == '+')},{MAX_REPEAT}}}"
+    low, comma, high = repeat[1:-1].partition(",")
+    least = int(low or 0)
+    most = int(high) if high else (MAX_REPEAT if comma else least)
+    if max(least, most) > MAX_REPEAT or not (low or high):
+        raise BadPattern(f"A quantifier may ask for at most {MAX_REPEAT}.")
+    return f"{{{least},{most}}}"
