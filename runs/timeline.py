@@ -40,6 +40,7 @@ _STEPS_MS = [
 ]
 """Steps of a ruler that people count in."""
 _TICK_SPACE = 130
+_LABEL_SPACE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,11 +265,11 @@ def _ticks(axis: Axis) -> Iterator[Tick]:
         at = -(-(start - origin) // step) * step
         while at <= end - origin:
             x = axis.time_x(origin + at)
-            if last + _TICK_SPACE * 0.6 <= x <= WIDTH - _TICK_SPACE * 0.5:
+            if last + _LABEL_SPACE <= x <= WIDTH - _LABEL_SPACE:
                 yield Tick(round(x, 1), elapsed(at, step))
                 last = x
             at += step
-    yield Tick(WIDTH, elapsed(axis.span, 1))
+    yield Tick(WIDTH, elapsed(axis.span, step if axis.span > _MINUTE else 1))
 
 
 def _position_ticks(axis: Axis) -> Iterator[Tick]:
@@ -283,6 +284,8 @@ def elapsed(ms: float, step: float = 1) -> str:
         return f"{ms:.0f} ms"
     if ms < _MINUTE:
         return f"{ms / 1000:.{0 if step >= _SECOND else 1}f} s"
+    if step < _SECOND and ms < _HOUR:
+        return f"{ms // _MINUTE:.0f} min {ms % _MINUTE / 1000:.1f} s"
     seconds = round(ms / 1000)
     units = [(seconds // 86_400, "d"), (seconds // 3600 % 24, "h"), (seconds // 60 % 60, "min")]
     units.append((seconds % 60, "s"))

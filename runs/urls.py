@@ -1,6 +1,29 @@
-"""Pages of this app."""
+"""Pages of runs: the list, one run, one effect, and what was recorded as files."""
 
-from django.urls import URLPattern
+from django.urls import URLPattern, URLResolver, include, path
+
+from runs.views import effect_files, imports, run_list, run_page
 
 app_name = "runs"
-urlpatterns: list[URLPattern] = []
+
+effect_urls = [
+    path("", run_page.effect_detail, name="effect"),
+    path("/raw", effect_files.raw, name="effect-raw"),
+    path("/value", effect_files.value, name="effect-value"),
+    path("/media", effect_files.media, name="effect-media"),
+]
+
+run_urls: list[URLPattern | URLResolver] = [
+    path("", run_page.run_detail, name="detail"),
+    path("/steps", run_page.step_window, name="steps"),
+    path("/effects/<int:seq>", include(effect_urls)),
+]
+
+project_urls: list[URLPattern | URLResolver] = [
+    path("/runs", run_list.run_list, name="list"),
+    path("/runs/values/<slug:field>", run_list.filter_values, name="values"),
+    path("/runs/<str:run_id>", include(run_urls)),
+    path("/import", imports.import_logs, name="import"),
+]
+
+urlpatterns = [path("p/<slug:slug>", include(project_urls))]

@@ -7,7 +7,7 @@ request_view(record), answer_view(record), stream_view(record, header_errors)
 from typing import Any
 
 from runs.messages import links, rig
-from runs.messages.dialects import wire_answer, wire_request
+from runs.messages.dialects import wire_answer, wire_media, wire_request
 from runs.messages.parts import Answer, Request
 from runs.messages.rig import answer as answer_view
 from runs.messages.seen import changes, seen_prefix
@@ -28,5 +28,6 @@ __all__ = [
     "seen_prefix",
     "stream_view",
     "wire_answer",
+    "wire_media",
     "wire_request",
 ]

@@ -5,7 +5,7 @@ from typing import Any
 
 from runs.messages import anthropic, openai_chat, openai_responses
 from runs.messages.loose import items, obj, text
-from runs.messages.parts import Answer, Data, Request
+from runs.messages.parts import Answer, Data, Media, Request
 
 _ANTHROPIC_BLOCKS = {"tool_use", "tool_result", "thinking", "redacted_thinking", "document"}
 
@@ -31,6 +31,12 @@ def wire_answer(body: object, pointer: str) -> Answer:
     if reader is None:
         return Answer(parts=(Data(body, pointer, unknown=True),))
     return reader[1](obj(body), pointer)
+
+
+def wire_media(value: object) -> Media | None:
+    """The media that a content part of any dialect is, if it is one."""
+    read = [*openai_chat.content([value], ""), *anthropic.blocks([value], "")]
+    return next((part for part in read if isinstance(part, Media)), None)
 
 
 def detect(body: object) -> str:

@@ -13,7 +13,7 @@ def say(value: object) -> str:
 
 
 def name_of(key: str) -> str:
-    return key.replace("_", " ").capitalize()
+    return "API" if key == "api" else key.replace("_", " ").capitalize()
 
 
 def facts_of(members: dict[str, Any], skip: set[str] | None = None) -> tuple[Fact, ...]:

@@ -113,6 +113,13 @@ class Message:
     name: str = ""
     raw: Any = field(default=None, repr=False)
 
+    @property
+    def heading(self) -> str:
+        """Who speaks; a turn that only brings results back is no person's, whatever its role."""
+        if not self.parts or any(part.kind != "result" for part in self.parts):
+            return self.role
+        return "tool result" if len(self.parts) == 1 else "tool results"
+
 
 @dataclass(frozen=True, slots=True)
 class Tool:

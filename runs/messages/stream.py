@@ -90,7 +90,9 @@ def _delta(event: dict[str, Any]) -> tuple[str, str]:
 
 
 def _end(event: dict[str, Any]) -> tuple[str, str]:
-    return "end", exact.compact(event.get("content"))
+    content = obj(event.get("content"))
+    name = text(pick(content, "function", "name"))
+    return "end", " ".join(filter(None, [text(content.get("type")), name]))
 
 
 _TELLERS: dict[str, Callable[[dict[str, Any]], tuple[str, str]]] = {

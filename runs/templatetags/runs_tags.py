@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from html import escape
 from typing import Any
 
-from django import template
+from django import forms, template
+from django.conf import settings
+from django.forms import BoundField
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.html import format_html
+from django.utils.http import urlencode
+from django.utils.safestring import mark_safe
 
 from runs import display, timeline
-from runs.messages import exact
+from runs.filters import COLUMNS
+from runs.messages import exact, facts
 from runs.messages.loose import clean
+from runs.messages.parts import Media
+from runs.models import Effect, Run
 
 register = template.Library()
 
@@ -93,14 +99,25 @@ def _token_html(token: exact.Token) -> str:
 
 
 @register.filter
-def percent(units: float) -> str:
-    """Units of the tape as a share of its width."""
-    return f"{units / timeline.WIDTH * 100:.3f}%"
+def group(count: int) -> str:
+    return f"{count:,}"
 
 
-@register.simple_tag
-def indent(family: str, depth: int) -> int:
-    return min(timeline.indent(family, depth), 5)
+@register.filter
+def said(value: object) -> str:
+    """A recorded scalar as text, any other value as JSON."""
+    return "" if value is None else facts.say(value)
+
+
+@register.filter
+def media_url(part: Media, effect: Effect) -> str:
+    """The address of recorded media; a reader's right to the run is checked there."""
+    address = reverse("runs:effect-media", args=_place(effect))
+    return f"{address}?{urlencode({'at': part.pointer})}"
+
+
+def _place(effect: Effect) -> list[object]:
+    return [effect.run.project.slug, effect.run.external_id, effect.seq]
 
 
 @register.simple_tag
@@ -124,8 +141,41 @@ def rail(context: template.Context, label: str, name: str) -> str:
     return format_html('<a class="item" href="{}"{}>{}</a>', address, mark, label)
 
 
+@register.simple_tag(takes_context=True)
+def tab(context: template.Context, side: str, name: str, chosen: str, *label: object) -> str:
+    """One tab of a pane: the same address with another `req` or `tab`."""
+    params = context["request"].GET.copy()
+    params.pop("all", None)
+    params[side] = name
+    mark = mark_safe(' aria-current="true"') if name == chosen else ""
+    text = "".join(map(str, label))
+    return format_html('<a href="?{}"{}>{}</a>', params.urlencode(), mark, text)
+
+
 @register.simple_tag
-def facts(*pairs: Any) -> SafeString:
-    """`{% facts "Input" row.input_tokens "Output" … %}`: what is unknown is left out."""
-    known = [(a, b) for a, b in zip(pairs[::2], pairs[1::2], strict=True) if b not in (None, "")]
-    return format_html_join("", "<div><dt>{}</dt><dd>{}</dd></div>", known)
+def run_status(run: Run) -> str:
+    tone = _RUN_TONES.get(run.status, "muted")
+    silent_since = timezone.now() - timedelta(seconds=settings.RUN_STALLED_AFTER_SECONDS)
+    stalled = ", stalled" if run.status == "running" and run.updated_at < silent_since else ""
+    return format_html('<span class="tag {}">{}{}</span>', tone, run.status, stalled)
+
+
+@register.simple_tag(takes_context=True)
+def filter_field(context: template.Context, field: BoundField) -> str:
+    """One control of a filter, with the values that runs here have offered where there are some."""
+    if field.name not in OFFERED:
+        shape = '<label class="{}">{} {}</label>'
+        kind = "row" if isinstance(field.field, forms.MultipleChoiceField) else "stack"
+        return format_html(shape, kind, field.label, field.as_widget(attrs={"class": "field"}))
+    address = reverse("runs:values", args=[context["project"].slug, field.name])
+    values = f"values-{field.name}"
+    control = field.as_widget(attrs={"class": "field", "list": values, "autocomplete": "off"})
+    return format_html(_OFFERING, field.label, control, values, address)
+
+
+OFFERED = {*COLUMNS, "model", "tool", "tag"}
+_OFFERING = (
+    '<label class="stack">{} {}</label><datalist id="{}" hx-get="{}" hx-swap="innerHTML"'
+    ' hx-trigger="toggle from:closest details once"></datalist>'
+)
+_RUN_TONES = {"succeeded": "ok", "failed": "bad", "cancelled": "warn"}

@@ -24,6 +24,12 @@
     open.querySelector("summary").focus();
   });
 
+  document.addEventListener("click", (event) => {
+    const row = event.target.closest("[data-rows] tr[data-row]");
+    if (!row || event.target.closest("a, button, input, label") || String(getSelection())) return;
+    row.querySelector("a").click();
+  });
+
   document.addEventListener("change", (event) => {
     if (!event.target.matches("[data-pick], [data-pick-all]")) return;
     const boxes = [...document.querySelectorAll("[data-pick]")];

@@ -1,0 +1,134 @@
+"""The transport, the step list and the tape of a run.
+
+Written here and not in templates: a page has hundreds of rows and marks, and templates are slow.
+"""
+
+from __future__ import annotations
+
+from django import template
+from django.templatetags.static import static
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import mark_safe
+
+from runs import display, timeline
+from runs.messages.loose import clean
+from runs.models import Effect
+
+register = template.Library()
+
+ROW_HEIGHT = 28
+"""Pixels of a row of the step list; `--row` in tokens.css says the same."""
+
+
+@register.filter
+def percent(units: float) -> str:
+    """Units of the tape as a share of its width."""
+    return f"{units / timeline.WIDTH * 100:.3f}%"
+
+
+@register.simple_tag
+def way(name: str, seq: int | None, what: str = "") -> str:
+    """A button of the transport that leads to effect `seq`, or leads nowhere."""
+    key, label, icon = _WAYS[name]
+    text = label if not what else f"{label} {clean(what)}"
+    face = (
+        format_html(_ICON, static("icons.svg"), icon)
+        if icon
+        else format_html("{} <kbd>{}</kbd>", text, key)
+    )
+    quiet = "" if icon else " quiet"
+    if seq is None:
+        shape = '<span class="btn{}" aria-disabled="true">{}</span>'
+        return format_html(shape, quiet, face)
+    shape = (
+        '<a class="btn{}" id="way-{}" href="?at={}" data-key="{}" aria-label="{}" title="{}">{}</a>'
+    )
+    return format_html(shape, quiet, name, seq, key, text, f"{text} ({key})", face)
+
+
+@register.simple_tag
+def step_row(row: Effect, at: int) -> str:
+    indent = min(timeline.indent(row.family, row.depth), 5)
+    failed = " err" if row.status in ("error", "cancelled") else ""
+    here = mark_safe(' aria-current="true"') if row.seq == at else ""
+    took = display.duration(row.duration_ms) if row.duration_ms is not None else ""
+    name = clean(row.name or row.key)
+    did = row.summary.removeprefix(f"{name} ")
+    if failed and " → " in did:
+        did = did.partition(" → ")[2]  # why it failed must be seen before what it was asked
+    lane = timeline.lane_of(row.family)
+    return format_html(
+        _ROW, indent, failed, lane, name, did, took, seq=row.seq, here=here, whole=row.summary
+    )
+
+
+@register.simple_tag
+def spacer(window: timeline.Window) -> str:
+    """The room that the rows of a window not loaded take, and a way to them without scripts."""
+    rows = window.last - window.first + 1
+    return format_html(_SPACER, window.first, window.last, (rows - 1) * ROW_HEIGHT)
+
+
+@register.simple_tag
+def tape_svg(tape: timeline.Tape) -> str:
+    marks = "".join(map(_mark_html, tape.marks))
+    gaps = "".join(_gap_html(gap, tape.height) for gap in tape.gaps)
+    basis = "by time" if tape.axis.by_time else "by position: this log has no times"
+    failed = sum(mark.failed for mark in tape.marks)
+    label = f"The run {basis}, a lane for each of {', '.join(tape.lanes)}; {failed} marks failed"
+    shape = '<svg class="tape" role="img" aria-label="{}" width="100%" height="{}">{}</svg>'
+    return format_html(shape, label, tape.height, mark_safe(gaps + marks))
+
+
+def _mark_html(mark: timeline.Mark) -> str:
+    failed = " err" if mark.failed else ""
+    return (
+        f'<rect class="f-{mark.lane}{failed}" data-seq="{mark.seq}" x="{percent(mark.x)}"'
+        f' y="{mark.y}" width="{percent(mark.width)}" height="12" rx="3"/>'
+    )
+
+
+def _gap_html(gap: timeline.Gap, height: int) -> str:
+    middle, width = percent(gap.x + timeline.GAP_WIDTH / 2), percent(timeline.GAP_WIDTH)
+    label = timeline.elapsed(gap.ms, 1000)
+    return (
+        f'<rect class="gap" x="{percent(gap.x)}" y="0" width="{width}" height="{height}"/>'
+        f'<text x="{middle}" y="{height - 3}" text-anchor="middle">{label}</text>'
+    )
+
+
+@register.simple_tag
+def tape_ruler(tape: timeline.Tape) -> str:
+    ticks = format_html_join(
+        "",
+        '<text x="{}" y="12" text-anchor="{}">{}</text>',
+        ((percent(t.x), _anchor(t.x), t.label) for t in tape.ticks),
+    )
+    note = "" if tape.axis.by_time else mark_safe(_BY_POSITION)
+    return format_html('<svg class="ruler" aria-hidden="true">{}{}</svg>', ticks, note)
+
+
+def _anchor(x: float) -> str:
+    return "start" if x < 1 else "end" if x > timeline.WIDTH - 1 else "middle"
+
+
+_BY_POSITION = '<text x="100%" y="12" text-anchor="end">by position, no times recorded</text>'
+_WAYS = {
+    "first": ("[", "First effect", "first"),
+    "back": ("k", "Previous effect", "back"),
+    "forward": ("j", "Next effect", "forward"),
+    "last": ("]", "Last effect", "last"),
+    "error": ("e", "Next error", ""),
+    "model": ("m", "Next model call", ""),
+    "same": ("t", "Next", ""),
+}
+"""Name → key, label, icon."""
+_ICON = '<svg class="icon" width="12" height="12" aria-hidden="true"><use href="{}#{}"/></svg>'
+_SPACER = (
+    '<a class="more" href="?at={0}">{0} to {1}</a><svg class="spacer" width="1" height="{2}"></svg>'
+)
+_ROW = (
+    '<a class="step in{0}{1}" id="s{seq}" href="?at={seq}" title="{whole}" data-row{here}>'
+    '<span class="n">{seq}</span><i class="dot f-{2}"></i>'
+    '<span class="t">{3}<small>{4}</small></span><span class="d">{5}</span></a>'
+)

@@ -1,0 +1,215 @@
+"""What the two panes show of one effect: its request and its answer, read from the record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from runs import segments
+from runs.messages import (
+    Answer,
+    Request,
+    answer_view,
+    changes,
+    exact,
+    request_view,
+    seen_prefix,
+    stream_view,
+    wire_answer,
+    wire_request,
+)
+from runs.messages.links import ToolEffect, answered_in
+from runs.messages.loose import obj
+from runs.messages.parts import Call, Message
+from runs.messages.seen import Changes
+from runs.messages.stream import Stream
+from runs.models import Effect, Family
+
+FOLDED_INLINE = 40
+"""So many messages already seen come with the page, folded; more are fetched when opened."""
+CALLS_LINKED = 200
+"""Tool effects looked at to find the one that answered a call."""
+RECORD_READ = 1_000_000
+"""Bytes up to which such a tool effect's record is read for its arguments."""
+
+
+class _Members(msgspec.Struct):
+    """The parts of a record whose very bytes are shown."""
+
+    kind: msgspec.Raw = msgspec.Raw(b"")
+    outcome: msgspec.Raw = msgspec.Raw(b"")
+    tool_output: msgspec.Raw = msgspec.Raw(b"")
+    events: msgspec.Raw = msgspec.Raw(b"")
+
+
+class _Header(msgspec.Struct):
+    stream_errors: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+@dataclass(slots=True)
+class EffectView:
+    """All that the panes need. `problem` says why a record could not be read as JSON."""
+
+    size: int
+    request: Request
+    answer: Answer
+    stream: Stream | None = None
+    problem: str = ""
+    request_tab: str = "messages"
+    answer_tab: str = "message"
+    request_json: bytes = b""
+    answer_json: list[tuple[str, str, bytes]] = field(default_factory=list)
+    """(label, member of the record, bytes)"""
+    seen: int = 0
+    """Leading messages of the request that the previous model call had too."""
+    show_all: bool = False
+    previous: Effect | None = None
+    changes: Changes | None = None
+    links: dict[int, int] = field(default_factory=dict)
+    """Position of a tool call in the answer → seq of the effect that served it."""
+    asked_by: Effect | None = None
+    wire: dict[str, Any] | None = None
+
+    @property
+    def request_label(self) -> str:
+        return "Messages" if self.request.messages else "Request"
+
+    @property
+    def answer_label(self) -> str:
+        return "Message" if self.request.family == "completion" else "Answer"
+
+    @property
+    def folded(self) -> bool:
+        """The messages seen before are too many to come with the page unasked."""
+        return self.seen > FOLDED_INLINE and not self.show_all
+
+    @property
+    def earlier(self) -> tuple[Message, ...]:
+        return self.request.messages[: self.seen]
+
+    @property
+    def fresh(self) -> tuple[Message, ...]:
+        return self.request.messages[self.seen :]
+
+    @property
+    def answer_parts(self) -> list[tuple[Any, int | None]]:
+        """The answer's parts, each call with the effect that served it."""
+        positions = iter(range(len(self.answer.calls)))
+        return [
+            (part, self.links.get(next(positions)) if isinstance(part, Call) else None)
+            for part in self.answer.parts
+        ]
+
+
+def effect_view(effect: Effect, chosen: dict[str, Any]) -> EffectView:
+    """Read the record of `effect` for the tabs that were `chosen`."""
+    data = segments.read(effect)
+    try:
+        record = obj(exact.loads(data))
+    except ValueError as error:
+        return EffectView(len(data), Request("unknown"), Answer(), problem=str(error))
+    view = EffectView(len(data), request_view(record), answer_view(record))
+    view.show_all = bool(chosen.get("all"))
+    view.stream = stream_view(record, _stream_errors(effect)) if "events" in record else None
+    if effect.family == Family.COMPLETION:
+        _compare_with_previous(view, effect)
+        view.links = _links(effect, view.answer.calls)
+    elif effect.family == Family.TOOL:
+        view.asked_by = _asked_by(effect, view.request)
+    _choose_tabs(view, effect, chosen)
+    _read_raw(view, effect, data)
+    return view
+
+
+def _choose_tabs(view: EffectView, effect: Effect, chosen: dict[str, Any]) -> None:
+    """A tab that this effect does not have falls back to the first one."""
+    has = {
+        "changes": view.previous is not None,
+        "tools": bool(view.request.tools),
+        "stream": view.stream is not None,
+        "wire": effect.wire_segment_id is not None,
+    }
+    asked, answered = chosen.get("req", "messages"), chosen.get("tab", "message")
+    view.request_tab = asked if has.get(asked, True) else "messages"
+    view.answer_tab = answered if has.get(answered, True) else "message"
+
+
+def _read_raw(view: EffectView, effect: Effect, data: bytes) -> None:
+    if "json" in (view.request_tab, view.answer_tab):
+        members = msgspec.json.decode(data, type=_Members)
+        view.request_json = bytes(members.kind)
+        shown = ("outcome", "tool_output", "events")
+        parts = ((name.replace("_", " "), name, bytes(getattr(members, name))) for name in shown)
+        view.answer_json = [part for part in parts if part[2] not in (b"", b"null")]
+    if "wire" in (view.request_tab, view.answer_tab):
+        view.wire = _wire(effect)
+
+
+def _wire(effect: Effect) -> dict[str, Any]:
+    wire = obj(exact.loads(segments.read_wire(effect) or b"{}"))
+    return {
+        **wire,
+        "asked": wire_request(wire.get("request"), "/request"),
+        "answered": wire_answer(wire.get("response"), "/response"),
+    }
+
+
+def _stream_errors(effect: Effect) -> object:
+    """The error items of this effect's stream; the format keeps them in the header."""
+    if effect.run.header is None:
+        return None
+    header = msgspec.json.decode(segments.decompress(effect.run.header), type=_Header)
+    return obj(exact.loads(bytes(header.stream_errors))).get(effect.effect_id)
+
+
+def _compare_with_previous(view: EffectView, effect: Effect) -> None:
+    earlier = Effect.objects.filter(
+        run=effect.run, seq__lt=effect.seq, family=effect.family, key=effect.key, scope=effect.scope
+    )
+    view.previous = earlier.order_by("-seq").first()
+    if view.previous is None:
+        return
+    record = _record(view.previous)
+    before, said = request_view(record), answer_view(record)
+    view.seen = seen_prefix(before.messages, view.request.messages, said)
+    view.changes = changes(before, view.request, said)
+
+
+def _links(effect: Effect, calls: Sequence[Call]) -> dict[int, int]:
+    if not calls:
+        return {}
+    behind = Effect.objects.filter(run=effect.run, seq__gt=effect.seq)
+    same = behind.filter(family=Family.COMPLETION, key=effect.key, scope=effect.scope)
+    until = same.order_by("seq").values_list("seq", flat=True).first()
+    tools = behind.filter(family=Family.TOOL, scope=effect.scope).order_by("seq")
+    if until is not None:
+        tools = tools.filter(seq__lt=until)
+    return answered_in(calls, [_tool_effect(one) for one in tools[:CALLS_LINKED]])
+
+
+def _tool_effect(effect: Effect) -> ToolEffect:
+    # One giant result must not slow the page of the call that asked for it.
+    record = _record(effect) if effect.length <= RECORD_READ else {}
+    parts = request_view(record).parts
+    return ToolEffect(effect.seq, effect.name, getattr(parts[0], "value", None) if parts else None)
+
+
+def _asked_by(effect: Effect, request: Request) -> Effect | None:
+    """The model call before this tool effect, if it asked for this very call."""
+    before = Effect.objects.filter(run=effect.run, seq__lt=effect.seq, scope=effect.scope)
+    asker = before.filter(family=Family.COMPLETION).order_by("-seq").first()
+    if asker is None:
+        return None
+    asker.run = effect.run
+    links = _links(asker, answer_view(_record(asker)).calls)
+    return asker if effect.seq in links.values() else None
+
+
+def _record(effect: Effect) -> dict[str, Any]:
+    try:
+        return obj(exact.loads(segments.read(effect)))
+    except ValueError:
+        return {}
