@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.views.decorators.http import require_safe
 
 from runs.access import get_project_or_404
 from runs.accounts.models import Project
@@ -14,6 +15,7 @@ ROWS = 50
 VALUES_OFFERED = 100
 
 
+@require_safe
 def run_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_project_or_404(request, slug)
     form = RunFilterForm(request.GET)
@@ -32,6 +34,7 @@ def run_list(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "runs/run_list.html", context)
 
 
+@require_safe
 def filter_values(request: HttpRequest, slug: str, field: str) -> HttpResponse:
     """Values that runs of this project have in a filter's column, as options to choose from."""
     project = get_project_or_404(request, slug)

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from runs import timeline
@@ -24,6 +25,7 @@ ROW_FIELDS = ("seq", "family", "key", "name", "summary", "status", "depth", "dur
 TAPE_KEPT_SECONDS = 600
 
 
+@require_safe
 @vary_on_headers("HX-Request")
 def run_detail(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     run = get_run_or_404(request, slug, run_id)
@@ -37,6 +39,7 @@ def run_detail(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     return render(request, "runs/run_detail.html", {**context, **_step_list(run, at)})
 
 
+@require_safe
 @vary_on_headers("HX-Request")
 def step_window(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     """Rows of one window of the step list, named by any position in it."""
@@ -49,6 +52,7 @@ def step_window(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     return render(request, "runs/run_detail.html#window", context)
 
 
+@require_safe
 def effect_detail(request: HttpRequest, slug: str, run_id: str, seq: int) -> HttpResponse:
     """The address of an effect by itself leads to it in its run."""
     effect = get_effect_or_404(get_run_or_404(request, slug, run_id), seq)
