@@ -19,6 +19,7 @@ from runs.accounts.models import Project
 from runs.models import Effect, LabelKind, Run, RunLabel, Segment, Tombstone
 
 _BATCH = 5000
+_RUNS_AT_ONCE = 200
 
 
 def delete_run(run: Run) -> None:
@@ -35,6 +36,21 @@ def delete_run(run: Run) -> None:
         Segment.objects.filter(run_id=run.pk)._raw_delete(run._state.db or "default")
         RunLabel.objects.filter(run_id=run.pk)._raw_delete(run._state.db or "default")
         Run.objects.filter(pk=run.pk).delete()
+    segments.forget_kept()
+
+
+def delete_project_runs(project: Project) -> None:
+    """Delete every run of a project that is being removed: its ids end with it, no tombstones.
+
+    A batch is a transaction, so that others can write meanwhile; cut short, it can be called again.
+    """
+    runs = Run.objects.filter(project=project).order_by("pk")
+    while batch := list(runs.values_list("pk", flat=True)[:_RUNS_AT_ONCE]):
+        with transaction.atomic():
+            for model in (Effect, Segment, RunLabel):
+                rows = model._default_manager.filter(run_id__in=batch)
+                rows._raw_delete(rows.db)
+            Run.objects.filter(pk__in=batch).delete()
     segments.forget_kept()
 
 

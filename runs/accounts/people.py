@@ -9,6 +9,7 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 from django.utils.text import slugify
 
+from runs import curate
 from runs.accounts import keys, links
 from runs.accounts.models import ApiKey, LinkPurpose, Membership, OneTimeLink, Project, Role, User
 
@@ -209,7 +210,7 @@ def remove_project(project: Project) -> None:
     ApiKey.objects.filter(project=project).delete()
     keys.forget_cached()
     OneTimeLink.objects.filter(project=project).delete()
-    project.runs.all().delete()
+    curate.delete_project_runs(project)
     Project.objects.filter(pk=project.pk).delete()
 
 

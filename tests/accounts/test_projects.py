@@ -1,7 +1,9 @@
 """Projects are made, named and removed."""
 
 import pytest
+from django.apps import apps
 
+from runs import curate
 from runs.accounts import keys, people
 from runs.accounts.models import ApiKey, Membership, OneTimeLink, Project, Role, Scope, User
 from runs.models import Run, RunStatus
@@ -93,3 +95,17 @@ def test_key_of_a_removed_project_is_dead_at_once(project, api_key):
     assert keys.check(api_key).scope == Scope.ADMIN
     people.remove_project(project)
     assert keys.check(api_key) is None
+
+
+def test_removal_leaves_nothing_of_the_runs_sent(owner, project, api, shared, monkeypatch):
+    monkeypatch.setattr(curate, "_RUNS_AT_ONCE", 2)
+    log = (shared / "data/rig-examples/02-two-tools-memory.effects.json").read_bytes()
+    sent = [api("POST", f"/api/v1/effect-logs?run_id=r{n}", log).status_code for n in range(3)]
+    assert sent == [201, 201, 201]
+    people.remove_project(project)
+    of_project = [
+        model for model in apps.get_models() if model._meta.app_label in ("runs", "replay")
+    ]
+    assert {
+        model.__name__: model._default_manager.count() for model in of_project
+    } == dict.fromkeys((model.__name__ for model in of_project), 0)
