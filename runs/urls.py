@@ -15,6 +15,7 @@ effect_urls = [
 
 run_urls: list[URLPattern | URLResolver] = [
     path("", run_page.run_detail, name="detail"),
+    path("/log", effect_files.log, name="log"),
     path("/steps", run_page.step_window, name="steps"),
     path("/effects/<int:seq>", include(effect_urls)),
 ]

@@ -213,7 +213,7 @@ def _tool_failure(value: dict[str, Any], pointer: str) -> Failure:
     kind = text(value.get("kind"))
     skip = {"kind", "message", "model_output"}
     facts = tuple(fact for fact in facts_of(value, skip) if fact.value != "false")
-    named = f"tool error: {kind}" if kind not in ("", "other") else "tool error"
+    named = f"tool error: {kind}" if kind else "tool error"
     return Failure(named, text(value.get("message")), facts, pointer=pointer)
 
 

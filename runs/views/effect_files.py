@@ -11,9 +11,10 @@ import binascii
 from typing import Any
 
 import msgspec
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.views.decorators.http import require_safe
 
-from runs import segments
+from runs import logs, segments
 from runs.access import get_effect_or_404, get_run_or_404
 from runs.messages import exact, wire_media
 from runs.messages.loose import at as value_at
@@ -43,6 +44,17 @@ class _Record(msgspec.Struct):
     events: msgspec.Raw = msgspec.Raw(b"null")
 
 
+@require_safe
+def log(request: HttpRequest, slug: str, run_id: str) -> StreamingHttpResponse:
+    """The run's effect log, each record as it came, as a file to keep."""
+    run = get_run_or_404(request, slug, run_id)
+    response = StreamingHttpResponse(logs.as_json(run), content_type="application/json")
+    response["Content-Disposition"] = f'attachment; filename="{run.external_id}.effects.json"'
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+@require_safe
 def raw(request: HttpRequest, slug: str, run_id: str, seq: int) -> HttpResponse:
     """The record's bytes, or with `part` those of one member (or the `wire` exchange)."""
     effect = get_effect_or_404(get_run_or_404(request, slug, run_id), seq)
@@ -54,6 +66,7 @@ def raw(request: HttpRequest, slug: str, run_id: str, seq: int) -> HttpResponse:
     return response
 
 
+@require_safe
 def value(request: HttpRequest, slug: str, run_id: str, seq: int) -> HttpResponse:
     """The whole of one recorded value: a text as it is, anything else as JSON."""
     effect = get_effect_or_404(get_run_or_404(request, slug, run_id), seq)
@@ -62,6 +75,7 @@ def value(request: HttpRequest, slug: str, run_id: str, seq: int) -> HttpRespons
     return _text(text.encode("utf-8", "replace"))
 
 
+@require_safe
 def media(request: HttpRequest, slug: str, run_id: str, seq: int) -> HttpResponse:
     """Recorded media: drawn if its bytes are of a safe kind, otherwise a download."""
     effect = get_effect_or_404(get_run_or_404(request, slug, run_id), seq)

@@ -1,5 +1,102 @@
+"""Logs brought in by hand: dropped or chosen files, an outcome for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from runs import ingest
+from runs.access import get_project_or_404
+from runs.accounts.models import Project, Role
+from runs.display import size
+from runs.ingest.outcome import Outcome
+from runs.messages.loose import plural
+from runs.models import NAME
+from runs.refusals import Refused, Rejected
+
+REJECTED_SHOWN = 20
 
 
+class ImportForm(forms.Form):
+    """What the files do not say themselves."""
+
+    agent = forms.CharField(label="Agent", required=False, max_length=NAME)
+    agent_version = forms.CharField(label="Agent version", required=False, max_length=NAME)
+    environment = forms.CharField(label="Environment", required=False, max_length=NAME)
+
+
+@dataclass(frozen=True, slots=True)
+class FileOutcome:
+    """One line of the answer. `tone` is ok, warn or bad."""
+
+    name: str
+    tone: str
+    text: str
+    run_id: str = ""
+    address: str = ""
+    rejected: tuple[Rejected, ...] = ()
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
 def import_logs(request: HttpRequest, slug: str) -> HttpResponse:
-    return HttpResponse("soon")
+    """The form, and for each file sent with it what came of it."""
+    project = get_project_or_404(request, slug, Role.MEMBER)
+    form = ImportForm(request.POST or None)
+    files = request.FILES.getlist("files")
+    outcomes: list[FileOutcome] = []
+    if request.method == "POST" and form.is_valid():
+        outcomes = list(_take(project, files, form.cleaned_data))
+    context = {
+        "form": form,
+        "outcomes": outcomes,
+        "limit": settings.INGEST_MAX_BODY_BYTES,
+        "nothing_sent": request.method == "POST" and not files,
+    }
+    part = "#rows" if request.htmx else ""  # type: ignore[attr-defined]
+    return render(request, f"runs/import.html{part}", context)
+
+
+def _take(
+    project: Project, files: list[UploadedFile[Any]], names: dict[str, str]
+) -> Iterator[FileOutcome]:
+    for file in files:
+        name = file.name or "a file without a name"
+        limit = settings.INGEST_MAX_BODY_BYTES
+        if (file.size or 0) > limit:
+            said = f"{size(file.size)} is more than the limit of {size(limit)}"
+            yield FileOutcome(name, "bad", f"not taken: {said}")
+            continue
+        try:
+            yield _told(project, name, ingest.accept_log(project, file.read(), **names))
+        except Refused as refused:
+            yield FileOutcome(name, "bad", f"not taken: {refused.message}")
+        except OperationalError:
+            yield FileOutcome(name, "bad", "not taken: the database is busy or away; send it again")
+
+
+def _told(project: Project, name: str, outcome: Outcome) -> FileOutcome:
+    shown = tuple(outcome.rejected[:REJECTED_SHOWN])
+    address = reverse("runs:detail", args=[project.slug, outcome.run_id])
+    if outcome.took_nothing:
+        said = f"nothing taken, {plural(len(outcome.rejected), 'effect')} refused"
+        return FileOutcome(name, "bad", said, rejected=shown)
+    pieces = [
+        f"{plural(outcome.stored, 'effect')} taken" if outcome.stored else "",
+        f"{outcome.duplicate:,} known already" if outcome.duplicate else "",
+        f"{len(outcome.rejected):,} refused" if outcome.rejected else "",
+    ]
+    said = ", ".join(filter(None, pieces)) or (
+        "taken, without effects" if outcome.created else "known"
+    )
+    tone = "warn" if outcome.rejected else "ok"
+    return FileOutcome(name, tone, said, outcome.run_id, address, shown)

@@ -2,17 +2,7 @@
 /* [data-copy="#id"] copies that element's text; [data-copy-link] copies the page's address;
    [data-copy-url="…"] copies what that address answers, the whole of it. */
 (() => {
-  function toast(text) {
-    const old = document.getElementById("toast");
-    if (old) old.remove();
-    const box = document.createElement("div");
-    box.id = "toast";
-    box.className = "toast";
-    box.setAttribute("role", "status");
-    box.textContent = text;
-    document.body.append(box);
-    setTimeout(() => box.remove(), 2500);
-  }
+  const toast = (text) => document.dispatchEvent(new CustomEvent("toast", { detail: text }));
 
   async function textFor(button) {
     if ("copyLink" in button.dataset) return location.href;

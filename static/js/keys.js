@@ -14,18 +14,25 @@
     row.scrollIntoView({ block: "nearest" });
   }
 
+  /* Rows between two windows may not be loaded; the transport's own link knows the way then. */
+  const apart = (a, b) => a && a.parentElement !== b.parentElement
+    && a.parentElement.nextElementSibling !== b.parentElement
+    && b.parentElement.nextElementSibling !== a.parentElement;
+
   function walk(list, by) {
     const rows = rowsOf(list);
-    const at = rows.indexOf(current(list));
-    const next = rows[at < 0 ? 0 : at + by];
-    if (!next) return;
+    const from = current(list);
+    const next = rows[from ? rows.indexOf(from) + by : 0];
+    const opens = list.dataset.rows === "open";
+    if (!next || (opens && apart(from, next))) return false;
     mark(list, next);
-    if (list.dataset.rows === "open") next.click();
+    if (opens) next.click();
+    return true;
   }
 
   function press(list, key) {
     const row = list && current(list);
-    if (key === "j" || key === "k") return list ? (walk(list, key === "j" ? 1 : -1), true) : false;
+    if (key === "j" || key === "k") return list ? walk(list, key === "j" ? 1 : -1) : false;
     if (key === "Enter" && row && list.dataset.rows !== "open") return (row.querySelector("a").click(), true);
     if (key === "x" && row) return (row.querySelector("input[type=checkbox]")?.click(), true);
     return false;
@@ -48,7 +55,7 @@
       return event.preventDefault();
     }
     const list = document.querySelector("[data-rows]");
-    if (byKey(event.key) || press(list, event.key)) event.preventDefault();
+    if (press(list, event.key) || byKey(event.key)) event.preventDefault();
   });
 
   document.addEventListener("click", (event) => {

@@ -30,14 +30,20 @@
     row.querySelector("a").click();
   });
 
+  const boxes = () => [...document.querySelectorAll("[data-pick]")];
+
   document.addEventListener("change", (event) => {
     if (!event.target.matches("[data-pick], [data-pick-all]")) return;
-    const boxes = [...document.querySelectorAll("[data-pick]")];
-    if ("pickAll" in event.target.dataset) for (const box of boxes) box.checked = event.target.checked;
-    const count = boxes.filter((box) => box.checked).length;
+    if ("pickAll" in event.target.dataset) for (const box of boxes()) box.checked = event.target.checked;
+    count();
+  });
+  document.addEventListener("reset", () => setTimeout(count));
+
+  function count() {
+    const count = boxes().filter((box) => box.checked).length;
     const bar = document.getElementById("picked");
     bar.hidden = count === 0;
     bar.querySelector("b").textContent = count;
     for (const one of bar.querySelectorAll("[data-needs]")) one.disabled = count !== Number(one.dataset.needs);
-  });
+  }
 })();

@@ -3,10 +3,12 @@
 (() => {
   const stepsList = () => document.querySelector(".steps");
   const shown = () => Number(document.getElementById("effect")?.dataset.at);
+  let wanted = null; // the effect asked for last, while its page is still on the way
 
   function go(seq) {
     const row = document.getElementById(`s${seq}`);
     if (row) return row.click();
+    wanted = seq;
     const list = stepsList();
     const values = {};
     for (const input of document.querySelectorAll("#effect-tabs input")) values[input.name] = input.value;
@@ -34,12 +36,24 @@
     }
   }
 
+  function arrived() {
+    if (wanted !== null && wanted !== shown()) return;
+    wanted = null;
+    select(shown());
+  }
+
   document.addEventListener("click", (event) => {
     const mark = event.target.closest(".tape [data-seq]");
     if (mark) go(Number(mark.dataset.seq));
+    const row = event.target.closest(".steps [data-row]");
+    if (row) wanted = Number(row.id.slice(1));
   });
   document.addEventListener("htmx:afterSettle", (event) => {
-    if (event.target.id === "effect" || event.target.closest?.(".steps")) select(shown());
+    if (event.target.id === "effect" || event.target.closest?.(".steps")) arrived();
+  });
+  for (const failed of ["htmx:responseError", "htmx:sendError"]) document.addEventListener(failed, () => {
+    wanted = null;
+    select(shown());
   });
   document.addEventListener("htmx:historyRestore", () => select(shown()));
   document.addEventListener("DOMContentLoaded", () => select(shown()));

@@ -1,0 +1,19 @@
+"use strict";
+/* A line at the bottom of the page for a moment: on a `toast` event, and when a part of the page
+   could not be fetched. */
+(() => {
+  function show(text) {
+    document.getElementById("toast")?.remove();
+    const box = document.createElement("div");
+    box.id = "toast";
+    box.className = "toast";
+    box.setAttribute("role", "status");
+    box.textContent = text;
+    document.body.append(box);
+    setTimeout(() => box.remove(), 4000);
+  }
+
+  document.addEventListener("toast", (event) => show(event.detail));
+  document.addEventListener("htmx:responseError", (event) => show(`The server answered ${event.detail.xhr.status}.`));
+  document.addEventListener("htmx:sendError", () => show("The server cannot be reached."));
+})();

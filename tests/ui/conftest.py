@@ -1,0 +1,102 @@
+"""Real pages in Debian's Chromium: a live server, a signed-in page, no violation on any."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
+
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+ARGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--disable-quic",
+]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator:
+    """The browser; skipped visibly where there is none, a failure in CI."""
+    if not Path(CHROMIUM).exists():
+        message = f"no Chromium at {CHROMIUM} (set CHROMIUM)"
+        pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play, pytest.MonkeyPatch.context() as patch:
+        # Playwright's loop runs in this thread; the ORM's guard would take it for async code.
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=ARGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def session_cookie() -> Callable[..., dict[str, str]]:
+    """session_cookie(user, url) -> the cookie of a browser in which `user` is signed in."""
+
+    def make(user, url: str) -> dict[str, str]:
+        session = SessionStore()
+        session[SESSION_KEY] = str(user.pk)
+        session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+        session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+        session.save()
+        return {"name": "rewyn_session", "value": session.session_key, "url": url}
+
+    return make
+
+
+@pytest.fixture
+def open_page(chromium, live_server, session_cookie) -> Iterator[Callable]:
+    """open_page(user, **context options) -> a signed-in page at the live server.
+
+    When the test is over, no page may have logged an error, broken the content policy or asked
+    another machine for anything.
+    """
+    contexts, wrong = [], []
+
+    def open_one(user=None, **options):
+        context = chromium.new_context(base_url=live_server.url, **options)
+        contexts.append(context)
+        if user is not None:
+            context.add_cookies([session_cookie(user, live_server.url)])
+        page = context.new_page()
+        page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("request", lambda r: None if r.url.startswith(live_server.url) else _away(r, wrong))
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+def _away(request, wrong: list[str]) -> None:
+    if not request.url.startswith(("data:", "blob:", "about:")):
+        wrong.append(f"asked {request.url}")
+
+
+@pytest.fixture
+def page(transactional_db, open_page, make_member):
+    """A page in which a member of `project` is signed in."""
+    return open_page(make_member("member"))
+
+
+@pytest.fixture
+def load_log(shared, project) -> Callable[..., str]:
+    """load_log("support-triage", agent=…) -> the id of the run made of that real log."""
+    from runs import ingest
+
+    def load(name: str, **names: str) -> str:
+        body = (shared / "data" / "rig" / f"{name}.effects.json").read_bytes()
+        return ingest.accept_log(project, body, run_id=name, **names).run_id
+
+    return load

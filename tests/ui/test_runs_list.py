@@ -1,0 +1,107 @@
+"""The list by keys and mouse, and logs dropped on the import page."""
+
+import pytest
+
+pytestmark = pytest.mark.browser
+LOGS = ("refund-memory", "support-triage", "sql-tool-errors")
+
+
+@pytest.fixture
+def listed(page, load_log):
+    for name in LOGS:
+        load_log(name, agent=name.partition("-")[0])
+    page.goto("/p/acme/runs")
+    return page
+
+
+def test_j_moves_x_selects_and_enter_opens(listed) -> None:
+    listed.keyboard.press("j")
+    listed.keyboard.press("j")
+    listed.keyboard.press("x")
+    assert listed.locator("tr[aria-current] input").is_checked()
+    assert listed.locator("#picked").inner_text().startswith("1 selected")
+    listed.keyboard.press("Enter")
+    listed.wait_for_url("**/runs/support-triage")
+
+
+def test_a_filter_is_set_shown_and_taken_off(listed) -> None:
+    listed.keyboard.press("/")
+    listed.get_by_label("Agent", exact=True).fill("refund")
+    listed.keyboard.press("Enter")
+    listed.wait_for_url("**/runs?agent=refund")
+    assert listed.locator("tbody tr").count() == 1
+    listed.get_by_label("Remove the filter agent").click()
+    listed.wait_for_url("**/runs*")
+    assert listed.locator("tbody tr").count() == 3
+
+
+def test_a_filter_offers_the_values_there_are(listed) -> None:
+    listed.get_by_text("tool any").click()
+    listed.wait_for_selector("#values-tool option", state="attached")
+    offered = listed.locator("#values-tool option").evaluate_all("all => all.map(o => o.value)")
+    assert "get_order" in offered
+
+
+def test_back_from_a_run_shows_the_same_list(listed) -> None:
+    listed.goto("/p/acme/runs?agent=refund")
+    listed.locator("td.title a").click()
+    listed.wait_for_url("**/runs/refund-memory")
+    listed.go_back()
+    assert listed.url.endswith("?agent=refund")
+    assert listed.locator("tbody tr").count() == 1
+
+
+def test_each_file_gets_its_own_outcome(page, shared, tmp_path) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_text('{"header": {')
+    page.goto("/p/acme/import")
+    good = shared / "data/rig/support-triage.effects.json"
+    page.locator("#files").set_input_files([good, broken])
+    page.wait_for_selector("#outcomes td.bad")
+    texts = page.locator("#outcomes tr").all_inner_texts()
+    assert texts[0].startswith("2 effects taken")
+    assert texts[1].startswith("not taken:")
+    page.locator("#outcomes a").click()
+    page.wait_for_selector("text=Hi, I see two payments")
+
+
+def test_a_log_sent_again_is_known(page, shared) -> None:
+    page.goto("/p/acme/import")
+    for told in ("2 effects taken", "2 known already"):
+        page.locator("#files").set_input_files(shared / "data/rig/support-triage.effects.json")
+        page.wait_for_selector(f"#outcomes >> text={told}")
+
+
+def test_a_log_can_be_dropped_anywhere_on_the_page(page, shared) -> None:
+    page.goto("/p/acme/import")
+    text = (shared / "data/rig/support-triage.effects.json").read_text()
+    transfer = page.evaluate_handle(
+        "text => { const all = new DataTransfer();"
+        " all.items.add(new File([text], 'a.json')); return all; }",
+        text,
+    )
+    page.dispatch_event("main", "drop", {"dataTransfer": transfer})
+    page.wait_for_selector("#outcomes >> text=2 effects taken")
+
+
+def test_it_can_all_be_read_without_scripts(open_page, make_member, load_log, transactional_db):
+    load_log("refund-memory", agent="refund")
+    page = open_page(make_member("viewer"), java_script_enabled=False)
+    page.goto("/p/acme/runs")
+    page.locator("td.title a").click()
+    page.locator("#s5").click()
+    assert page.locator("#effect[data-at='5']").count() == 1
+    page.get_by_text("3 earlier messages").click()
+    assert page.locator(".fold .msg").first.is_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [420, 1024, 1440, 1920])
+def test_no_page_is_wider_than_the_window(open_page, make_member, load_log, scheme, width) -> None:
+    load_log("unicode-edges")
+    page = open_page(
+        make_member("owner"), color_scheme=scheme, viewport={"width": width, "height": 800}
+    )
+    for path in ("/runs", "/runs/unicode-edges?at=2", "/import", "/keys"):
+        page.goto(f"/p/acme{path}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width

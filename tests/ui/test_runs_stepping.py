@@ -1,0 +1,138 @@
+"""Stepping through one run, by keys and by clicks."""
+
+import re
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def refund(page, load_log):
+    """The page of a run of nine effects, at its first."""
+    page.goto(f"/p/acme/runs/{load_log('refund-memory', agent='refund')}")
+    return page
+
+
+def at(page) -> str:
+    return page.locator(".step[aria-current]").get_attribute("id")
+
+
+def settled(page, seq: int) -> None:
+    page.wait_for_selector(f"#effect[data-at='{seq}']")
+
+
+def test_j_and_k_step_and_the_address_follows(refund) -> None:
+    for seq in (2, 3, 4):
+        refund.keyboard.press("j")
+        settled(refund, seq)
+    refund.keyboard.press("k")
+    settled(refund, 3)
+    assert at(refund) == "s3"
+    assert refund.url.endswith("?at=3")
+    assert "get_order" in refund.title()
+
+
+def test_keys_pressed_faster_than_answers_come_are_not_lost(refund) -> None:
+    for _ in range(6):
+        refund.keyboard.press("j")
+    settled(refund, 7)
+    assert at(refund) == "s7"
+
+
+def test_first_last_and_next_model_call_have_keys(refund) -> None:
+    refund.keyboard.press("]")
+    settled(refund, 9)
+    refund.keyboard.press("[")
+    settled(refund, 1)
+    refund.keyboard.press("m")
+    settled(refund, 2)
+    refund.keyboard.press("m")
+    settled(refund, 5)
+
+
+def test_a_call_leads_to_its_answer_and_back(refund) -> None:
+    refund.goto("/p/acme/runs/refund-memory?at=2")
+    refund.get_by_role("link", name="answered in #4").click()
+    settled(refund, 4)
+    assert "issue_refund" in refund.locator("#effect").inner_text()
+    refund.keyboard.press("Enter")
+    settled(refund, 2)
+
+
+def test_back_goes_through_the_effects_and_out_and_in_again(refund) -> None:
+    refund.keyboard.press("j")
+    settled(refund, 2)
+    refund.goto("about:blank")
+    refund.go_back()
+    settled(refund, 2)
+    assert refund.locator(".rail").count() == 1
+    refund.go_back()
+    settled(refund, 1)
+    assert refund.locator(".rail").count() == 1
+    assert at(refund) == "s1"
+
+
+def test_a_pasted_address_shows_the_same_effect_and_tabs(refund) -> None:
+    refund.goto("/p/acme/runs/refund-memory?at=5&req=json&tab=json")
+    json = refund.locator(".json").first.inner_text()
+    assert '"unit": 129.0' in json
+    refund.keyboard.press("j")
+    settled(refund, 6)
+    assert re.search(r"at=6.*req=json.*tab=json", refund.url)
+    assert refund.locator(".json").count() >= 2
+
+
+def test_messages_seen_before_are_folded_into_one_line(refund) -> None:
+    refund.goto("/p/acme/runs/refund-memory?at=5")
+    fold = refund.get_by_text("3 earlier messages, the same as in #2")
+    assert not refund.get_by_text("I sent back the helmet").nth(1).is_visible()
+    fold.click()
+    assert refund.locator(".fold .msg").count() == 3
+
+
+def test_next_error_shows_the_error_first(page, load_log) -> None:
+    page.goto(f"/p/acme/runs/{load_log('sql-tool-errors')}")
+    page.keyboard.press("e")
+    settled(page, 2)
+    assert page.locator(".failure").inner_text().startswith("tool error")
+    assert "42601" in page.locator(".failure").inner_text()
+
+
+def test_a_click_on_the_tape_goes_there(refund) -> None:
+    refund.locator(".tape rect[data-seq='4']").click()
+    settled(refund, 4)
+    assert at(refund) == "s4"
+
+
+def test_a_number_can_be_jumped_to(refund) -> None:
+    refund.keyboard.press("/")
+    refund.keyboard.type("8")
+    refund.keyboard.press("Enter")
+    settled(refund, 8)
+    assert refund.url.endswith("?at=8")
+
+
+def test_question_mark_lists_the_keys(refund) -> None:
+    refund.keyboard.press("?")
+    assert refund.get_by_role("dialog").is_visible()
+    assert "next error" in refund.get_by_role("dialog").inner_text()
+    refund.keyboard.press("Escape")
+    assert not refund.get_by_role("dialog").is_visible()
+
+
+def test_an_image_is_drawn_from_the_recording(page, load_log) -> None:
+    page.goto(f"/p/acme/runs/{load_log('media-inspector')}?at=2")
+    image = page.locator(".media img")
+    page.wait_for_function("document.querySelector('.media img').complete")
+    assert image.evaluate("one => one.naturalWidth") == 1
+
+
+def test_copy_takes_the_bytes_as_they_were_recorded(page, load_log, shared) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"/p/acme/runs/{load_log('options-schema')}?at=1&req=json")
+    page.locator("[data-copy-url]").first.click()
+    page.wait_for_selector("#toast")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied in (shared / "data/rig/options-schema.effects.json").read_text()
+    assert "18446744073709551615" in copied
