@@ -95,6 +95,8 @@ def _run_object(run: Run) -> bytes:
     }
     if "finished" in run.ledger:
         known["status"] = run.status
+        if "ended_at" not in said:
+            known["ended_at"] = run.ended_at and run.ended_at.isoformat()
     given = {name: json.dumps(value).encode() for name, value in known.items() if value}
     return jsonbytes.object_of(said | given)
 

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from rewyn_sdk import facts
 from rewyn_sdk.facts import as_list, as_object, as_text
-from rewyn_sdk.record import EffectRecord
 from runs import usage
 from runs.formats import jsonbytes, shape, times
 from runs.messages.loose import clean, one_line
@@ -18,8 +18,8 @@ from runs.refusals import ItemRefused
 
 MAX_NAME = 200
 MAX_TEXT = 300
+_SHOWN = MAX_TEXT * 8
 OK, ERROR, CANCELLED, OPEN = "ok", "error", "cancelled", "open"
-FAMILIES = frozenset({"completion", "tool", "embed", "rerank", "memory", "retrieve", "custom"})
 
 
 @dataclass(slots=True)
@@ -44,9 +44,9 @@ class Facts:
     request_size: int
     response_size: int
     asked: str
-    """The last text of a person in a model call's request."""
+    """The start of the last text of a person in a model call's request, as it came."""
     answered: str
-    """The text a model call answered."""
+    """The start of the text a model call answered, as it came."""
     error: str
     shape: int
     doubled_key: str | None
@@ -68,40 +68,53 @@ def read(raw: bytes, *, max_depth: int = jsonbytes.MAX_DEPTH) -> Facts:
     value = jsonbytes.read(raw)
     if not isinstance(value, dict):
         raise ItemRefused("invalid", "A record must be an object.")
-    return _facts(EffectRecord(value, raw))
-
-
-def _facts(record: EffectRecord) -> Facts:
-    value, said = record.value, record.facts
     effect_id = id_text(value.get("id"), "id")
     if not effect_id:
         raise ItemRefused("invalid", "A record needs an `id`.", "id")
-    family = record.family if record.family in FAMILIES else "unknown"
-    status = _status(record)
+    return _facts(raw, value, effect_id)
+
+
+def _facts(raw: bytes, value: dict[str, Any], effect_id: str) -> Facts:
+    kind, outcome = as_object(value.get("kind")), as_object(value.get("outcome"))
+    ok, said = as_object(outcome.get("Ok")), facts.response_facts(outcome)
+    effect = as_text(kind.get("effect"))
+    family = facts.FAMILIES.get(effect or "", "unknown")
+    status, failure = _status(outcome, ok)
     is_model = family == "completion"
+    request_size, response_size = _lengths(raw)
     return Facts(
         effect_id=effect_id,
         parent_id=id_text(value.get("parent"), "parent"),
-        scope=_name(record.scope, "scope"),
+        scope=_name(value.get("scope"), "scope"),
         family=family,
-        key=_name(_key(value), "key"),
-        name=_name(_asked_for(record, family), "kind"),
+        key=_name(value.get("key"), "key"),
+        name=_name(_asked_for(kind, effect, family, said.model), "kind"),
         response_model=_name(said.response_model, "outcome.Ok.origin.response_model"),
-        provider=one_line(said.provider or "", MAX_NAME),
-        api=one_line(said.api or "", MAX_NAME),
+        provider=brief(said.provider, MAX_NAME),
+        api=brief(said.api, MAX_NAME),
         status=status,
-        stream=record.streams,
-        finish_reason=one_line(record.finish_reason or "", 40),
-        times=times.of_record(value),
-        usage=usage.of_rig(record.usage, has_origin="origin" in (record.ok or {})),
+        stream=is_model and kind.get("stream") is True,
+        finish_reason=brief(facts.finish_reason(outcome), 40),
+        times=times.of_record(value) if "started_ms" in value else times.NO_TIMES,
+        usage=_usage(outcome, ok, family),
         summary=summarise(value),
-        **_lengths(record.raw),
-        asked=_last_asked(record) if is_model else "",
-        answered=_answered(record) if is_model else "",
-        error=_error(record) if status in (ERROR, CANCELLED) else "",
-        shape=shape.bits_of(record),
-        doubled_key=jsonbytes.doubled_key(record.raw, value),
+        request_size=request_size,
+        response_size=response_size,
+        asked=_last_asked(kind) if is_model else "",
+        answered=_text(ok.get("choice")) if is_model else "",
+        error=brief(_error(failure, ok), MAX_TEXT) if status in (ERROR, CANCELLED) else "",
+        shape=shape.bits_of(raw, value, kind, ok),
+        doubled_key=jsonbytes.doubled_key(raw, value),
     )
+
+
+def brief(text: str | None, limit: int) -> str:
+    """One line of a text, fit for a column."""
+    if not text:
+        return ""
+    if len(text) <= limit and text.isprintable() and "  " not in text:
+        return text.strip()  # most are, and the general way costs ten times as much
+    return one_line(text, limit)
 
 
 def id_text(value: Any, field: str) -> str:
@@ -122,75 +135,78 @@ def _within(text: str, field: str) -> str:
     return text
 
 
-def _name(text: str | None, field: str) -> str:
-    return clean(_within(text, field)) if text else ""
+def _name(text: Any, field: str) -> str:
+    if text is None:
+        return ""
+    if not isinstance(text, str):
+        raise ItemRefused("invalid", "Expected a text.", field)
+    return text if _within(text, field).isprintable() else clean(text)
 
 
-def _key(record: dict[str, Any]) -> str | None:
-    key = record.get("key")
-    if key is not None and not isinstance(key, str):
-        raise ItemRefused("invalid", "Expected a text.", "key")
-    return key
-
-
-def _asked_for(record: EffectRecord, family: str) -> str | None:
+def _asked_for(
+    kind: dict[str, Any], effect: str | None, family: str, origin_model: str | None
+) -> str | None:
     """The model, tool or operation. A model is the one asked for, as the answer's origin says."""
-    kind = record.kind
-    if family == "completion":
-        return record.facts.model or as_text((record.request or {}).get("model"))
-    if family in ("embed", "rerank"):
-        return record.facts.model
+    if family in ("completion", "embed", "rerank"):
+        return origin_model or as_text(as_object(kind.get("request")).get("model"))
+    if family == "tool":
+        return as_text(kind.get("name"))
+    if family == "custom":
+        return as_text(kind.get("kind"))
     if family == "memory":
         return as_text(as_object(kind.get("op")).get("op"))
     if family == "retrieve":
         return as_text(as_object(kind.get("query")).get("query"))
-    return record.name if family in ("tool", "custom") else record.effect
+    return effect
 
 
-def _status(record: EffectRecord) -> str:
-    outcome = record.outcome
+def _usage(outcome: dict[str, Any], ok: dict[str, Any], family: str) -> usage.Usage:
+    if family not in usage.COUNTING_FAMILIES:
+        return usage.UNKNOWN
+    return usage.of_rig(facts.usage(outcome), has_origin="origin" in ok)
+
+
+def _status(outcome: dict[str, Any], ok: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The effect's status, and the report of what went wrong."""
     if "Ok" not in outcome and "Err" not in outcome:
-        return OPEN
-    failure = record.failure
+        return OPEN, {}
+    failure = facts.failure(outcome)
     if failure is not None:
         kind = failure.get("kind")
         kind = kind.get("tool") if isinstance(kind, dict) else kind
-        return CANCELLED if kind == "cancelled" else ERROR
-    ok = record.ok or {}
-    return ERROR if ok.get("error") else CANCELLED if ok.get("aborted") else OK
+        return (CANCELLED if kind == "cancelled" else ERROR), failure
+    return (ERROR if ok.get("error") else CANCELLED if ok.get("aborted") else OK), {}
 
 
-def _error(record: EffectRecord) -> str:
-    failure, ok = record.failure or {}, record.ok or {}
+def _error(failure: dict[str, Any], ok: dict[str, Any]) -> str:
     words = (failure.get("message"), ok.get("error"), ok.get("aborted"), failure.get("kind"))
-    return one_line(next((w for w in words if isinstance(w, str) and w), ""), MAX_TEXT)
+    return next((w for w in words if isinstance(w, str) and w), "")
 
 
-def _last_asked(record: EffectRecord) -> str:
-    for message in reversed(record.history):
-        if as_object(message).get("role") == "user" and (text := _text(message.get("content"))):
-            return text
+def _last_asked(kind: dict[str, Any]) -> str:
+    request = as_object(kind.get("request"))
+    for field in ("chat_history", "messages"):
+        for message in reversed(as_list(request.get(field))):
+            said = as_object(message)
+            if said.get("role") == "user" and (text := _text(said.get("content"))):
+                return text
     return ""
 
 
-def _answered(record: EffectRecord) -> str:
-    return _text(record.choice)
-
-
 def _text(content: Any) -> str:
-    """The text parts of a message, as far as one line of a list shows them."""
+    """The text parts of a message, as far as one line of a list can show them."""
     if isinstance(content, str):
-        return one_line(content, MAX_TEXT)
-    parts = map(as_object, as_list(content))
-    texts = [part.get("text") for part in parts if part.get("type", "text") == "text"]
-    return one_line(" ".join(t[: MAX_TEXT * 8] for t in texts if isinstance(t, str)), MAX_TEXT)
+        return content[:_SHOWN]
+    parts = [part for part in as_list(content) if isinstance(part, dict)]
+    texts = (part.get("text") for part in parts if part.get("type", "text") == "text")
+    return " ".join(text[:_SHOWN] for text in texts if isinstance(text, str))[:_SHOWN]
 
 
-def _lengths(raw: bytes) -> dict[str, int]:
+def _lengths(raw: bytes) -> tuple[int, int]:
     try:
         parts = _sizes.decode(raw)
-        found = [len(memoryview(p)) for p in (parts.kind, parts.outcome, parts.events)]
+        found = [memoryview(p).nbytes for p in (parts.kind, parts.outcome, parts.events)]
     except msgspec.MsgspecError:
         members = jsonbytes.Document(raw).members()
         found = [len(bytes(members.get(n, Raw(b"")))) for n in ("kind", "outcome", "events")]
-    return {"request_size": found[0], "response_size": found[1] + found[2]}
+    return found[0], found[1] + found[2]

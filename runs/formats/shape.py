@@ -10,27 +10,26 @@ from collections.abc import Iterator
 from typing import Any
 
 from rewyn_sdk.facts import as_list, as_object
-from rewyn_sdk.record import EffectRecord
 from rewyn_sdk.shapes import EXTRAS
 
 R45, COMPLETION, NATIVE_NUMBER, R44, R43 = 1, 2, 4, 8, 16
 _EXTRAS = frozenset(EXTRAS)
 
 
-def bits_of(record: EffectRecord) -> int:
-    """What this record says about the shape of its log."""
-    bits = R45 if not _EXTRAS.isdisjoint(record.value) else 0
-    if record.effect != "completion":
+def bits_of(raw: bytes, record: dict[str, Any], kind: dict[str, Any], ok: dict[str, Any]) -> int:
+    """What a record says about the shape of its log. `kind` and `ok` are its own, or empty."""
+    bits = R45 if not _EXTRAS.isdisjoint(record) else 0
+    if kind.get("effect") != "completion":
         return bits
     bits |= COMPLETION
-    if b'"native"' in record.raw:
-        natives = [as_object(part.get("native")) for part in _parts(record)]
+    if b'"native"' in raw:
+        natives = [as_object(part.get("native")) for part in _parts(record, kind, ok)]
         bits |= R44 if any(natives) else 0
         numbers = (type(native.get("fingerprint")) is int for native in natives)
         bits |= NATIVE_NUMBER if any(numbers) else 0
-    if "origin" in (record.ok or {}) or "stream_origin" in record.value:
+    if "origin" in ok or "stream_origin" in record:
         return bits | R44
-    return bits | (R43 if _is_r43(record) else 0)
+    return bits | (R43 if _is_r43(record, kind, ok) else 0)
 
 
 def name_of(bits: int, *, is_f1: bool) -> str:
@@ -45,10 +44,10 @@ def name_of(bits: int, *, is_f1: bool) -> str:
     return "R43" if bits & R43 else "D0"
 
 
-def _is_r43(record: EffectRecord) -> bool:
-    if any("item" in as_object(event) for event in record.events or []):
+def _is_r43(record: dict[str, Any], kind: dict[str, Any], ok: dict[str, Any]) -> bool:
+    if any("item" in as_object(event) for event in as_list(record.get("events"))):
         return True
-    return any(_has_tagged_id(part) for part in _parts(record))
+    return any(_has_tagged_id(part) for part in _parts(record, kind, ok))
 
 
 def _has_tagged_id(part: dict[str, Any]) -> bool:
@@ -56,9 +55,13 @@ def _has_tagged_id(part: dict[str, Any]) -> bool:
     return len(identity) == 1 and ("local" in identity or "provider" in identity)
 
 
-def _parts(record: EffectRecord) -> Iterator[dict[str, Any]]:
-    yield from map(as_object, record.choice)
-    for event in record.events or []:
+def _parts(
+    record: dict[str, Any], kind: dict[str, Any], ok: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """The parts of a completion's answer, of its kept events, and of its history."""
+    yield from map(as_object, as_list(ok.get("choice")))
+    for event in as_list(record.get("events")):
         yield as_object(as_object(as_object(event).get("value")).get("content"))
-    for message in record.history:
+    request = as_object(kind.get("request"))
+    for message in (*as_list(request.get("chat_history")), *as_list(request.get("messages"))):
         yield from map(as_object, as_list(as_object(message).get("content")))

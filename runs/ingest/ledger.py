@@ -19,7 +19,7 @@ from typing import Any
 
 from runs import usage
 from runs.formats import shape
-from runs.formats.record import CANCELLED, ERROR, OPEN
+from runs.formats.record import CANCELLED, ERROR, MAX_TEXT, OPEN, brief
 from runs.formats.run_fields import RunFields
 from runs.formats.times import Times, is_plausible
 from runs.ingest.items import Item
@@ -106,9 +106,9 @@ def _remember(run: Run, item: Item) -> None:
     _keep_last(ledger, "completion", seq, facts.status)
     given = ledger["given"]
     if facts.asked and seq < ledger.get("title", seq + 1) and "title" not in given:
-        ledger["title"], run.title = seq, facts.asked
+        ledger["title"], run.title = seq, brief(facts.asked, MAX_TEXT)
     if facts.answered and seq > ledger.get("output", -1) and "output" not in given:
-        ledger["output"], run.output_text = seq, facts.answered
+        ledger["output"], run.output_text = seq, brief(facts.answered, MAX_TEXT)
 
 
 def _keep_last(ledger: dict[str, Any], name: str, seq: int, value: str) -> None:
@@ -151,7 +151,14 @@ def change_cost(run: Run, old: Decimal | None, new: Decimal | None) -> None:
 
 def _count_unknown(run: Run, what: str, is_unknown: bool, sign: int) -> None:
     if is_unknown:
-        run.ledger[f"unknown_{what}"] = run.ledger.get(f"unknown_{what}", 0) + sign
+        add(run, f"unknown_{what}", sign)
+
+
+def add(run: Run, name: str, number: int) -> None:
+    """Add to a counter of the ledger; one at zero is not there."""
+    total = run.ledger.pop(name, 0) + number
+    if total:
+        run.ledger[name] = total
 
 
 def add_warnings(run: Run, warnings: Iterable[dict[str, Any]]) -> None:

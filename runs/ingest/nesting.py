@@ -62,8 +62,7 @@ class Nest:
 
     def correct(self, run: Run) -> None:
         """Take out of, or put back into, the run's sums the stored effects whose part changed."""
-        if self.orphans:
-            run.ledger["orphans"] = run.ledger.get("orphans", 0) + self.orphans
+        ledger.add(run, "orphans", self.orphans)
         for effect_id, (_, counted) in self._before.items():
             node = self.stored[effect_id]
             if node.counted != counted:

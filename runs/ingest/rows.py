@@ -159,9 +159,8 @@ def merged_object(held: bytes, sent: bytes) -> bytes:
     old, new = (jsonbytes.Document(data) for data in (held, sent))
     members = {name: old.original(raw) for name, raw in old.members().items()}
     later = {name: new.original(raw) for name, raw in new.members().items()}
-    return jsonbytes.object_of(
-        members | {name: data for name, data in later.items() if data != b"null"}
-    )
+    merged = members | {name: data for name, data in later.items() if data != b"null"}
+    return held if merged == members else jsonbytes.object_of(merged)
 
 
 def warnings_of(intake: Intake, made: Plan, more: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -165,7 +166,7 @@ def _append(
             again = _read(project, run_id, intake)
             assert again is not None
             made, packed = plan.make(intake, again.stored), None
-        _write(_Change(run, intake, made, packed))
+        _write(run, intake, made, packed)
     return _outcome(project, run_id, made)
 
 
@@ -186,9 +187,10 @@ def _version(run: Run) -> _Version:
     return _Version(run.pk, run.effect_count, run.updated_at)
 
 
-def _write(change: _Change) -> None:
-    run = change.run
+def _write(run: Run, intake: Intake, made: Plan, packed: rows.Packed | None) -> None:
     before, sorted_at = rows.run_values(run), run.sort_at
+    run.ledger = deepcopy(run.ledger)  # so that what is changed in it differs from before
+    change = _Change(run, intake, made, packed)
     change.retime()
     change.absorb(held=labels.held_by(run))
     if rows.run_values(run) != before or not change.made.is_empty or change.labels.found:

@@ -1,0 +1,399 @@
+"""Everything odd a client can send has an answer with a name, and what can be kept is kept."""
+
+import gzip
+import io
+import json
+import tracemalloc
+
+import pytest
+import zstandard
+from django.test import Client
+from factories import batch, body, completion, log, record, run, tool
+
+from runs.models import Effect, Run
+
+
+def send(api, data: bytes, run_id: str = "r1", **headers):
+    return api("POST", f"/api/v1/effect-logs?run_id={run_id}", data, **headers)
+
+
+def raw_log(*records: str) -> bytes:
+    return b'{"header":{},"records":[' + ",".join(records).encode() + b"]}"
+
+
+def recorded(api, seq: int = 1, run_id: str = "r1") -> bytes:
+    """The bytes of one record as they come back."""
+    whole = api("GET", f"/api/v1/runs/{run_id}/effects/{seq}").content
+    return whole[whole.index(b'"record":') + 9 : whole.rindex(b',"wire":')]
+
+
+def stored(api, run_id: str = "r1") -> dict:
+    return api("GET", f"/api/v1/runs/{run_id}").json()
+
+
+def effect(api, seq: int = 1) -> dict:
+    return api("GET", f"/api/v1/runs/r1/effects?after={seq - 1}").json()["results"][0]
+
+
+def error(answer) -> tuple:
+    found = answer.json()["error"]
+    return answer.status_code, found["code"], found["field"]
+
+
+ODD_TEXTS = ["\\u0000", "\\ud83d", "\\ude00\\ud83d", "a\\uD800b\\\\ud800", "\\ud83d\\ude00"]
+
+
+@pytest.mark.parametrize("text", ODD_TEXTS)
+def test_nul_and_lone_surrogates_keep_their_bytes(api, text):
+    sent = json.dumps(completion(1, "ASKED", "SAID")).replace("ASKED", text).replace("SAID", text)
+    assert send(api, raw_log(sent)).status_code == 201
+    assert recorded(api) == sent.encode()
+    assert send(api, raw_log(sent)).status_code == 200
+
+
+@pytest.mark.parametrize(("text", "shown"), [("\\u0000", "a␀b"), ("\\ud83d", "a\ufffdb")])
+def test_derived_text_shows_a_replacement(api, text, shown):
+    sent = json.dumps(completion(1, "aXb", "aXb")).replace("aXb", f"a{text}b")
+    send(api, raw_log(sent))
+    kept = stored(api)
+    assert (kept["title"], kept["output_text"], effect(api)["summary"]) == (shown, shown, shown)
+
+
+@pytest.mark.parametrize("text", ["\\u0000", "\\udfff"])
+def test_nul_and_surrogates_reach_no_column(api, text):
+    names = {"agent": "aXb", "metadata": {"aXb": "aXb"}, "tags": ["aXb"], "input": "aXb"}
+    sent = run("r1", tool(1, name="aXb", scope="aXb"), **names).replace(b"aXb", text.encode())
+    assert api("POST", "/api/v1/runs", sent).status_code == 201
+    assert text.encode() in b"".join(api("GET", "/api/v1/runs/r1/export").streaming_content)
+
+
+def test_invalid_utf8_is_named_with_its_place(api):
+    answer = send(api, raw_log('{"id":1,"x":"\xff"}').replace(b"\xc3\xbf", b"\xff"))
+    assert error(answer) == (400, "invalid_utf8", None)
+    assert answer.json()["error"]["byte"] == 37
+
+
+def test_a_byte_order_mark_is_skipped(api):
+    assert send(api, b"\xef\xbb\xbf" + body(log(tool(1)))).status_code == 201
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "01", "1.", ".5", "+1", "0x1"])
+def test_what_is_no_json_number_is_named_with_its_place(api, number):
+    answer = send(api, raw_log(f'{{"id":1,"n":{number}}}'))
+    assert error(answer)[:2] == (400, "malformed")
+    assert 36 <= answer.json()["error"]["byte"] <= 38
+    assert not Run.objects.exists()
+
+
+@pytest.mark.parametrize("cut", [1, 20, 60, 200])
+def test_truncated_json_is_named_with_its_place(api, cut):
+    sent = body(log(completion(1)))[:cut]
+    answer = send(api, sent)
+    assert error(answer)[:2] == (400, "malformed")
+    assert answer.json()["error"]["byte"] == cut
+
+
+@pytest.mark.parametrize("sent", [b"", b" ", b"null", b"[]", b"7", b'"x"', b"{}", b"nonsense"])
+def test_what_is_no_log_is_named(api, sent):
+    assert error(send(api, sent))[0] in (400, 422)
+
+
+@pytest.mark.parametrize(
+    ("sent", "field"),
+    [
+        (b'{"header":{},"records":{}}', "records"),
+        (b'{"header":[],"records":[]}', "header"),
+        (b'{"header":7,"records":[]}', "header"),
+        (b'{"log":7}', "log"),
+        (b'{"log":{"header":{}}}', "log.records"),
+        (b'{"run":7,"log":{"records":[]}}', "run"),
+        (b'{"run":{"id":7}}', "run.id"),
+        (b'{"run":{"id":"a/b"}}', "run.id"),
+        (b'{"run":{"id":"x","status":"odd"}}', "run.status"),
+        (b'{"run":{"id":"x","agent":{}}}', "run.agent"),
+        (b'{"run":{"id":"x","tags":"a"}}', "run.tags"),
+        (b'{"run":{"id":"x","tags":[{}]}}', "run.tags[0]"),
+        (b'{"run":{"id":"x","metadata":[]}}', "run.metadata"),
+        (b'{"run":{"id":"x","started_at":"soon"}}', "run.started_at"),
+        (b'{"run":{"id":"x","ended_at":5}}', "run.ended_at"),
+        (b'{"run":{"agent":"x"}}', "run.id"),
+        (b'{"times":{}}', "log"),
+    ],
+)
+def test_a_field_of_another_type_is_named(api, sent, field):
+    answer = api("POST", "/api/v1/runs", sent)
+    assert (answer.status_code, answer.json()["error"]["field"]) == (422, field)
+
+
+@pytest.mark.parametrize(
+    "times", [7, {"started_at": "x"}, {"duration_ms": "x"}, {"duration_ms": 1e300}]
+)
+def test_times_that_are_none_are_named_and_the_record_is_kept(api, times):
+    answer = api("POST", "/api/v1/runs", run("r1", tool(1), times={"1": times}))
+    [refused] = answer.json()["effects"]["rejected"]
+    assert (answer.status_code, refused["id"], refused["code"]) == (201, "1", "invalid")
+
+
+def test_the_last_of_a_doubled_key_wins_with_a_warning(api):
+    sent = json.dumps(tool(1)).replace('"id": 1', '"id": 9, "id": 1, "x": {"a": 1, "a": 2}')
+    send(api, raw_log(sent))
+    assert (effect(api)["id"], recorded(api)) == ("1", sent.encode())
+    assert [w["code"] for w in stored(api)["warnings"]] == ["doubled_key"]
+
+
+def test_a_colon_in_a_text_is_no_doubled_key(api):
+    send(api, body(log(tool(1, result='{"a": 1, "a": 2}', args='{"b":1}'))))
+    assert stored(api)["warnings"] == []
+
+
+def test_a_doubled_key_of_the_header_or_run_is_warned_of(api):
+    sent = (
+        b'{"run":{"id":"r1","agent":"a","agent":"b"},"log":{"header":{"x":1,"x":2},"records":[]}}'
+    )
+    api("POST", "/api/v1/runs", sent)
+    kept = stored(api)
+    assert kept["agent"] == "b"
+    assert [w["code"] for w in kept["warnings"]] == ["doubled_key", "doubled_key"]
+
+
+@pytest.mark.parametrize("number", ["1" + "0" * 30, "-" + "9" * 40, "9" * 5000, "1e400", "-0"])
+def test_numbers_of_any_size_keep_their_digits(api, number):
+    sent = json.dumps(tool(1, extra="N")).replace('"N"', number)
+    assert send(api, raw_log(sent)).status_code == 201
+    assert recorded(api) == sent.encode()
+
+
+def test_huge_numbers_as_usage_are_unknown(api):
+    usage = {"input_tokens": 10**30, "output_tokens": -5}
+    send(api, body(log(completion(1, usage=usage))))
+    assert effect(api)["usage"]["input_tokens"] is None
+    assert stored(api)["usage"]["complete"] is False
+
+
+@pytest.mark.parametrize("field", ["id", "key", "scope", "parent"])
+def test_a_name_of_5000_characters_is_rejected_for_its_item(api, field):
+    long = {**tool(1), field: "x" * 5000}
+    answer = send(api, body(log(long, tool(2))))
+    [refused] = answer.json()["effects"]["rejected"]
+    assert answer.status_code == 201
+    assert (refused["index"], refused["code"], refused["field"]) == (0, "too_long", field)
+
+
+def test_a_tool_of_5000_characters_alone_is_422(api):
+    kind = {"effect": "tool_call", "name": "x" * 5000}
+    assert error(send(api, body(log({**tool(1), "kind": kind})))) == (422, "too_long", "kind")
+    assert not Run.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["agent", "environment", "session_id", "user_id"])
+def test_a_run_field_of_5000_characters_is_422(api, name):
+    answer = api("POST", "/api/v1/runs", run("r1", tool(1), **{name: "x" * 5000}))
+    assert error(answer) == (422, "too_long", f"run.{name}")
+    assert answer.json()["error"]["limit"] == 200
+
+
+def test_a_run_id_of_5000_characters_is_422(api):
+    assert error(api("POST", "/api/v1/runs", run("x" * 5000)))[:2] == (422, "too_long")
+    assert error(send(api, body(log()), run_id="x" * 5000)) == (422, "too_long", "run_id")
+
+
+def test_an_unknown_family_is_kept_and_shown(api):
+    send(api, body(log(record(1, "k", {"effect": "telepathy"}, {"Ok": {"outcome": "felt"}}))))
+    assert (effect(api)["family"], effect(api)["name"]) == ("unknown", "telepathy")
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"id": 1},
+        {"id": 1, "kind": None, "outcome": None},
+        {"id": 1, "kind": [], "outcome": 7, "events": {}, "tool_output": "x"},
+        {"id": 1, "kind": {"effect": "completion", "request": []}, "outcome": {"Ok": []}},
+        {"id": 1, "kind": {"effect": "completion"}, "outcome": {"Ok": {"usage": [], "choice": 7}}},
+        {"id": 1, "kind": {"effect": "tool_call", "name": {}}, "outcome": {"Err": "text"}},
+        {"id": 1, "kind": {"effect": "memory", "op": []}, "outcome": {"Ok": {"result": []}}},
+        {"id": 1, "kind": {"effect": 5}, "outcome": {"Ok": {"result": {"status": "odd"}}}},
+    ],
+)
+def test_a_record_of_no_known_form_is_kept(api, odd):
+    assert send(api, body(log(odd))).status_code == 201
+    assert json.loads(recorded(api)) == odd
+
+
+@pytest.mark.parametrize(
+    "odd", ["5", "null", "[]", '"x"', "{}", '{"id":null}', '{"id":1.5}', '{"id":true}', '{"id":""}']
+)
+def test_a_record_without_an_id_is_rejected(api, odd):
+    answer = send(api, raw_log(odd, json.dumps(tool(2))))
+    [refused] = answer.json()["effects"]["rejected"]
+    assert (answer.status_code, refused["index"], refused["code"]) == (201, 0, "invalid")
+
+
+@pytest.mark.parametrize("field", ["key", "scope"])
+def test_a_name_that_is_no_text_is_rejected(api, field):
+    answer = send(api, body(log({**tool(1), field: 5})))
+    assert error(answer) == (422, "invalid", field)
+
+
+def test_a_missing_parent_is_kept_and_warned_of(api):
+    send(api, body(log(tool(1, parent=99), tool(2, parent=1))))
+    assert [effect(api, n)["depth"] for n in (1, 2)] == [0, 1]
+    [warning] = stored(api)["warnings"]
+    assert (warning["code"], warning["message"][-1]) == ("missing_parent", "1")
+
+
+def test_parents_in_a_circle_are_kept_and_warned_of(api):
+    records = [tool(1, parent=2), tool(2, parent=1), tool(3, parent=3), tool(4, parent=1)]
+    send(api, body(log(*records)))
+    assert [effect(api, n)["depth"] for n in (1, 2, 3, 4)] == [0, 0, 0, 1]
+    assert [w["code"] for w in stored(api)["warnings"]] == ["parent_cycle"] * 3
+
+
+def test_a_circle_that_closes_late_is_warned_of(api):
+    send(api, body(log(tool(1, parent=2))))
+    api("POST", "/api/v1/runs/r1/effects", batch(tool(2, parent=1)))
+    assert [w["code"] for w in stored(api)["warnings"]] == ["parent_cycle"] * 2
+
+
+def test_a_run_that_ends_before_it_starts_is_marked(api):
+    times = {"started_at": "2026-11-29T10:00:00Z", "ended_at": "2026-11-29T09:00:00Z"}
+    api("POST", "/api/v1/runs", run("r1", tool(1), **times))
+    kept = stored(api)
+    assert (kept["clock_suspect"], kept["duration_ms"]) == (True, None)
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        {"started_at": "2026-11-29T10:00:00Z", "duration_ms": -5},
+        {"started_at": "1970-01-01T00:00:00Z"},
+        {"started_at": "9999-12-31T23:59:59Z", "duration_ms": 1e12},
+    ],
+)
+def test_a_clock_that_cannot_be_is_marked_and_sorts_by_receipt(api, times):
+    api("POST", "/api/v1/runs", run("r1", tool(1), times={"1": times}))
+    kept = Run.objects.get()
+    assert kept.clock_suspect is True
+    assert kept.sort_at.year >= 2026 and kept.sort_at.year < 9000
+
+
+@pytest.mark.parametrize("levels", [300, 10_000, 200_000])
+def test_a_record_nested_too_deeply_is_rejected_alone(api, levels):
+    deep = json.dumps(tool(1, extra="X")).replace('"X"', "[" * levels + "]" * levels)
+    answer = send(api, raw_log(deep, json.dumps(tool(2))))
+    [refused] = answer.json()["effects"]["rejected"]
+    assert (answer.status_code, refused["index"], refused["code"]) == (201, 0, "too_deep")
+
+
+def test_brackets_in_a_text_are_no_nesting(api):
+    assert send(api, body(log(tool(1, result="[{" * 5000)))).json()["effects"]["stored"] == 1
+
+
+@pytest.mark.parametrize(
+    "where", ['"run":{"id":"r1","metadata":DEEP}', '"run":{"id":"r1","input":DEEP}']
+)
+def test_a_run_nested_too_deeply_is_named(api, where):
+    sent = "{" + where.replace("DEEP", '{"a":' * 9000 + "1" + "}" * 9000) + "}"
+    assert error(api("POST", "/api/v1/runs", sent.encode()))[:2] == (422, "too_deep")
+
+
+def test_a_20_mb_tool_result_has_a_segment_of_its_own(api):
+    big = tool(2, result="x" * 20_000_000)
+    answer = send(api, body(log(completion(1), big, completion(3))))
+    assert answer.status_code == 201
+    assert len(set(Effect.objects.values_list("segment_id", flat=True))) == 3
+    assert json.loads(recorded(api, 2)) == big
+
+
+def test_too_many_records_are_named(api, settings):
+    settings.INGEST_MAX_RECORDS = 3
+    answer = send(api, body(log(*(tool(n) for n in range(1, 5)))))
+    assert error(answer) == (422, "too_many", "records")
+
+
+# --- The body itself -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_limits(settings):
+    settings.INGEST_MAX_BODY_BYTES = 100_000
+    settings.INGEST_MAX_DECODED_BYTES = 200_000
+
+
+def test_a_body_over_the_limit_is_413_with_the_limit(api, small_limits):
+    answer = send(api, b" " * 100_001)
+    assert error(answer) == (413, "too_large", None)
+    assert answer.json()["error"]["limit"] == 100_000
+
+
+def pack(encoding: str, data: bytes) -> bytes:
+    return gzip.compress(data) if encoding == "gzip" else zstandard.compress(data)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "zstd"])
+def test_a_zip_bomb_is_413_and_memory_stays_flat(api, small_limits, encoding):
+    bomb = pack(encoding, b" " * 50_000_000)
+    tracemalloc.start()
+    answer = send(api, bomb, **{"Content-Encoding": encoding})
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert error(answer)[:2] == (413, "too_large")
+    assert answer.json()["error"]["limit"] == 200_000
+    assert peak < 8_000_000
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "zstd"])
+def test_a_compressed_body_is_taken(api, encoding):
+    sent = pack(encoding, body(log(tool(1))))
+    assert send(api, sent, **{"Content-Encoding": encoding}).status_code == 201
+
+
+def test_gzip_members_may_follow_one_another(api):
+    data = body(log(tool(1)))
+    sent = gzip.compress(data[:50]) + gzip.compress(data[50:])
+    assert send(api, sent, **{"Content-Encoding": "gzip"}).status_code == 201
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "zstd"])
+def test_broken_compression_is_named(api, encoding):
+    whole = pack(encoding, body(log(*(tool(n) for n in range(1, 400)))))
+    for sent in (whole[: len(whole) // 2], b"no compression at all"):
+        assert error(send(api, sent, **{"Content-Encoding": encoding}))[0] == 400
+
+
+@pytest.mark.parametrize("encoding", ["br", "deflate", "gzip, gzip", "x" * 5000])
+def test_another_encoding_is_415_naming_those_taken(api, encoding):
+    answer = send(api, b"{}", **{"Content-Encoding": encoding})
+    assert error(answer)[:2] == (415, "unsupported_encoding")
+    assert answer.json()["error"]["accepted"] == ["identity", "gzip", "zstd"]
+
+
+def test_fewer_bytes_than_announced_are_named(api_key):
+    answer = Client().generic(
+        "POST",
+        "/api/v1/effect-logs",
+        headers={"Authorization": f"Bearer {api_key}"},
+        CONTENT_LENGTH="5000",
+        **{"wsgi.input": io.BytesIO(b'{"header":')},
+    )
+    assert error(answer)[:2] == (400, "incomplete")
+
+
+def test_a_chunked_body_is_taken(api_key):
+    answer = Client().generic(
+        "POST",
+        "/api/v1/effect-logs?run_id=r1",
+        headers={"Authorization": f"Bearer {api_key}", "Transfer-Encoding": "chunked"},
+        **{"wsgi.input": io.BytesIO(body(log(tool(1))))},
+    )
+    assert answer.status_code == 201
+
+
+@pytest.mark.parametrize("length", ["", "many", "-5"])
+def test_a_wrong_content_length_is_no_500(api, length):
+    assert send(api, body(log(tool(1))), **{"Content-Length": length}).status_code in (201, 400)
+
+
+def test_the_content_type_of_curl_is_taken(api):
+    kind = "application/x-www-form-urlencoded"
+    assert send(api, body(log(tool(1))), **{"Content-Type": kind}).status_code == 201
