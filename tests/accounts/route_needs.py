@@ -24,6 +24,7 @@ PARAMETERS: dict[str, object] = {
     "key_id": 1,
     "run_id": "no-such-run",
     "seq": 1,
+    "field": "agent",
     "replay_id": "no-such-replay",
 }
 
@@ -53,6 +54,27 @@ NEEDS: dict[str, dict[str, str]] = {
     "accounts:connect": {"GET": "viewer", "POST": "admin"},
     "accounts:first-run": {"GET": "viewer"},
     # --- pages of runs ---
+    "runs:list": {"GET": "viewer"},
+    "runs:values": {"GET": "viewer"},
+    "runs:detail": {"GET": "viewer"},
+    "runs:steps": {"GET": "viewer"},
+    "runs:log": {"GET": "viewer"},
+    "runs:effect": {"GET": "viewer"},
+    "runs:effect-raw": {"GET": "viewer"},
+    "runs:effect-value": {"GET": "viewer"},
+    "runs:effect-media": {"GET": "viewer"},
+    "runs:import": {"GET": "member", "POST": "member"},
     # --- pages of replays ---
     # --- API ---
+    "api:schema": {"GET": "anyone"},
+    "api:docs": {"GET": "anyone"},
+    "api:me": {"GET": "scope:read"},
+    "api:runs": {"GET": "scope:read", "POST": "scope:ingest"},
+    "api:effect-logs": {"POST": "scope:ingest"},
+    "api:run": {"GET": "scope:read", "DELETE": "scope:admin"},
+    "api:effects": {"GET": "scope:read", "POST": "scope:ingest"},
+    "api:effect": {"GET": "scope:read"},
+    "api:finish": {"POST": "scope:ingest"},
+    "api:log": {"GET": "scope:read"},
+    "api:export": {"GET": "scope:read"},
 }
