@@ -10,7 +10,6 @@ import base64
 import binascii
 from typing import Any
 
-import msgspec
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
@@ -21,7 +20,9 @@ from runs.messages.loose import at as value_at
 from runs.messages.parts import Media
 from runs.messages.rig_parts import part as part_of
 from runs.models import Effect
+from runs.views.record import members_of
 
+MEMBERS = ("kind", "outcome", "tool_output", "events")
 NOTHING_ALLOWED = "default-src 'none'; sandbox"
 MAGIC: tuple[tuple[bytes, int, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", 0, "image/png"),
@@ -37,14 +38,6 @@ MAGIC: tuple[tuple[bytes, int, str], ...] = (
 """Signature, offset, type: what may be shown inline is told by its bytes, not by its label."""
 
 
-class _Record(msgspec.Struct):
-    kind: msgspec.Raw = msgspec.Raw(b"null")
-    outcome: msgspec.Raw = msgspec.Raw(b"null")
-    tool_output: msgspec.Raw = msgspec.Raw(b"null")
-    events: msgspec.Raw = msgspec.Raw(b"null")
-
-
-@require_safe
 def log(request: HttpRequest, slug: str, run_id: str) -> StreamingHttpResponse:
     """The run's effect log, each record as it came, as a file to keep."""
     run = get_run_or_404(request, slug, run_id)
@@ -103,9 +96,7 @@ def _bytes(effect: Effect, part: str) -> bytes:
             raise Http404
         return wire
     data = segments.read(effect)
-    if part in _Record.__struct_fields__:
-        return bytes(getattr(msgspec.json.decode(data, type=_Record), part))
-    return data
+    return members_of(data).get(part, b"null") if part in MEMBERS else data
 
 
 def _pointed_at(request: HttpRequest, effect: Effect) -> Any:

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
-
 from runs import segments
 from runs.messages import (
     Answer,
@@ -27,6 +25,7 @@ from runs.messages.parts import Call, Message
 from runs.messages.seen import Changes
 from runs.messages.stream import Stream
 from runs.models import Effect, Family
+from runs.views.record import members_of, record_of
 
 FOLDED_INLINE = 40
 """So many messages already seen come with the page, folded; more are fetched when opened."""
@@ -34,19 +33,6 @@ CALLS_LINKED = 200
 """Tool effects looked at to find the one that answered a call."""
 RECORD_READ = 1_000_000
 """Bytes up to which such a tool effect's record is read for its arguments."""
-
-
-class _Members(msgspec.Struct):
-    """The parts of a record whose very bytes are shown."""
-
-    kind: msgspec.Raw = msgspec.Raw(b"")
-    outcome: msgspec.Raw = msgspec.Raw(b"")
-    tool_output: msgspec.Raw = msgspec.Raw(b"")
-    events: msgspec.Raw = msgspec.Raw(b"")
-
-
-class _Header(msgspec.Struct):
-    stream_errors: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 @dataclass(slots=True)
@@ -139,10 +125,10 @@ def _choose_tabs(view: EffectView, effect: Effect, chosen: dict[str, Any]) -> No
 
 def _read_raw(view: EffectView, effect: Effect, data: bytes) -> None:
     if "json" in (view.request_tab, view.answer_tab):
-        members = msgspec.json.decode(data, type=_Members)
-        view.request_json = bytes(members.kind)
+        members = members_of(data)
+        view.request_json = members.get("kind", b"")
         shown = ("outcome", "tool_output", "events")
-        parts = ((name.replace("_", " "), name, bytes(getattr(members, name))) for name in shown)
+        parts = ((name.replace("_", " "), name, members.get(name, b"")) for name in shown)
         view.answer_json = [part for part in parts if part[2] not in (b"", b"null")]
     if "wire" in (view.request_tab, view.answer_tab):
         view.wire = _wire(effect)
@@ -161,8 +147,8 @@ def _stream_errors(effect: Effect) -> object:
     """The error items of this effect's stream; the format keeps them in the header."""
     if effect.run.header is None:
         return None
-    header = msgspec.json.decode(segments.decompress(effect.run.header), type=_Header)
-    return obj(exact.loads(bytes(header.stream_errors))).get(effect.effect_id)
+    header = members_of(segments.decompress(effect.run.header))
+    return obj(exact.loads(header.get("stream_errors", b"{}"))).get(effect.effect_id)
 
 
 def _compare_with_previous(view: EffectView, effect: Effect) -> None:
@@ -172,7 +158,7 @@ def _compare_with_previous(view: EffectView, effect: Effect) -> None:
     view.previous = earlier.order_by("-seq").first()
     if view.previous is None:
         return
-    record = _record(view.previous)
+    record = record_of(view.previous)
     before, said = request_view(record), answer_view(record)
     view.seen = seen_prefix(before.messages, view.request.messages, said)
     view.changes = changes(before, view.request, said)
@@ -192,7 +178,7 @@ def _links(effect: Effect, calls: Sequence[Call]) -> dict[int, int]:
 
 def _tool_effect(effect: Effect) -> ToolEffect:
     # One giant result must not slow the page of the call that asked for it.
-    record = _record(effect) if effect.length <= RECORD_READ else {}
+    record = record_of(effect) if effect.length <= RECORD_READ else {}
     parts = request_view(record).parts
     return ToolEffect(effect.seq, effect.name, getattr(parts[0], "value", None) if parts else None)
 
@@ -204,12 +190,5 @@ def _asked_by(effect: Effect, request: Request) -> Effect | None:
     if asker is None:
         return None
     asker.run = effect.run
-    links = _links(asker, answer_view(_record(asker)).calls)
+    links = _links(asker, answer_view(record_of(asker)).calls)
     return asker if effect.seq in links.values() else None
-
-
-def _record(effect: Effect) -> dict[str, Any]:
-    try:
-        return obj(exact.loads(segments.read(effect)))
-    except ValueError:
-        return {}

@@ -51,7 +51,7 @@ class FileOutcome:
 def import_logs(request: HttpRequest, slug: str) -> HttpResponse:
     """The form, and for each file sent with it what came of it."""
     project = get_project_or_404(request, slug, Role.MEMBER)
-    form = ImportForm(request.POST or None)
+    form = ImportForm(request.POST if request.method == "POST" else None)
     files = request.FILES.getlist("files")
     outcomes: list[FileOutcome] = []
     if request.method == "POST" and form.is_valid():
