@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any
 
 from replay.dialects.loose import items, mapping, merged
-from replay.dialects.prompt import MESSAGES, Media, Note, Prompt
+from replay.dialects.prompt import CHAT, MESSAGES, Media, Note, Prompt
 
 Notes = list[Note]
 Body = dict[str, Any]
@@ -146,6 +146,16 @@ class CallIds:
             said = f"the API doesn't take the id {given!r}; {legal!r} is sent"
             self._notes.append(Note("call_id_respelled", path, said))
         return legal
+
+
+_ILLEGAL_ID = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def ids_for(api: str, notes: Notes) -> CallIds:
+    """The rule of each API: how long an id may be, and of what letters."""
+    if api == MESSAGES:
+        return CallIds(notes, most=64, illegal=_ILLEGAL_ID)
+    return CallIds(notes, most=40 if api == CHAT else 64)
 
 
 def escaped(key: str) -> str:

@@ -47,6 +47,13 @@ class Fold:
             self._shape = MESSAGES
             self._messages(data)
 
+    @property
+    def complete(self) -> bool:
+        """Whether the answer is whole; a chat server may leave out the mark that ends a stream."""
+        choices = items(self._body.get("choices"))
+        finished = bool(choices) and bool(mapping(choices[0]).get("finish_reason"))
+        return self.ended or (self._shape == CHAT and finished)
+
     def body(self) -> dict[str, Any] | None:
         """The answer so far, ``None`` when nothing of one came."""
         if self._shape is None or not self._body:

@@ -12,6 +12,7 @@ from replay.dialects.carry import (
     Notes,
     closed_schema,
     foreign_reasoning,
+    ids_for,
     left_out,
     object_schema,
     openai_cache,
@@ -49,7 +50,7 @@ _AUDIO = {"audio/wav": "wav", "audio/mpeg": "mp3"}
 def write(prompt: Prompt, model: str) -> tuple[Body, list[Note]]:
     """The request body for ``model``, and a note for all that is not in it as it was."""
     notes = [*prompt.notes]
-    ids = CallIds(notes, most=40)
+    ids = ids_for(CHAT, notes)
     body: Body = {"model": model, "messages": list(_messages(prompt, ids, notes))}
     tools = [
         {"type": "function", "function": _function(tool, notes)} for tool in prompt.tools

@@ -13,6 +13,7 @@ from replay.dialects.carry import (
     Notes,
     closed_schema,
     foreign_reasoning,
+    ids_for,
     left_out,
     object_schema,
     put_options,
@@ -40,7 +41,6 @@ _KNOWN = (
 )
 KNOWN = frozenset(_KNOWN.split())
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
-_ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 _LEAST_BUDGET = 1024
 
 
@@ -62,7 +62,7 @@ def default_max_tokens(model: str) -> int:
 def write(prompt: Prompt, model: str) -> tuple[Body, list[Note]]:
     """The request body for ``model``, and a note for all that is not in it as it was."""
     notes = [*prompt.notes]
-    ids = CallIds(notes, most=64, illegal=_ILLEGAL)
+    ids = ids_for(MESSAGES, notes)
     body: Body = {"model": model, "messages": list(_messages(prompt, ids, notes))}
     body["max_tokens"] = _limit(prompt, model, notes)
     system = list(_system(prompt, notes))
@@ -205,7 +205,7 @@ def _format(prompt: Prompt, notes: Notes) -> Body:
     return {"type": "json_schema", "schema": closed}
 
 
-_BEFORE = "[the turns before this are not part of the request]"
+BEFORE = "[the turns before this are not part of the request]"
 
 
 def _messages(prompt: Prompt, ids: CallIds, notes: Notes) -> Iterator[Body]:
@@ -220,7 +220,7 @@ def _messages(prompt: Prompt, ids: CallIds, notes: Notes) -> Iterator[Body]:
             notes.append(Note("turn_left_out", turn.path, "nothing is left of this turn"))
             continue
         if turn.role == "assistant" and not asked:
-            yield {"role": "user", "content": [{"type": "text", "text": _BEFORE}]}
+            yield {"role": "user", "content": [{"type": "text", "text": BEFORE}]}
             said = "the API wants the user's turn first; one saying that turns are missing is sent"
             notes.append(Note("first_turn_added", turn.path, said))
         asked = True

@@ -12,6 +12,7 @@ from replay.dialects.carry import (
     Notes,
     closed_schema,
     foreign_reasoning,
+    ids_for,
     left_out,
     object_schema,
     openai_cache,
@@ -50,7 +51,7 @@ def write(prompt: Prompt, model: str) -> tuple[Body, list[Note]]:
     notes = [*prompt.notes]
     lead = prompt.leading_system()
     rest = prompt.turns[len(lead) :]
-    ids = CallIds(notes, most=64)
+    ids = ids_for(RESPONSES, notes)
     body: Body = {"model": model, "input": list(_items(rest, prompt, ids, notes))}
     if instructions := prompt.system():
         body["instructions"] = instructions

@@ -1,0 +1,34 @@
+"""Asking a model again: from a recorded completion to one HTTP request and what came of it.
+
+    providers = providers_from_env(os.environ)
+    provider, model = choose("openai:gpt-4o-mini", providers)
+    call = build_call(record, wire, provider=provider, model=model)
+    result = send(call)
+
+Pure but for ``send``; no models, no settings. Only ``send`` in the cross lane imports client
+libraries.
+"""
+
+from replay.dialects import Note, Overrides
+from replay.providers.calls import Call, CannotAsk, build_call, target_api
+from replay.providers.catalog import BadModel, Provider, choose, providers_from_env
+from replay.providers.errors import ProviderError, next_wait
+from replay.providers.exchange import Result
+from replay.providers.send import send
+
+__all__ = [
+    "BadModel",
+    "Call",
+    "CannotAsk",
+    "Note",
+    "Overrides",
+    "Provider",
+    "ProviderError",
+    "Result",
+    "build_call",
+    "choose",
+    "next_wait",
+    "providers_from_env",
+    "send",
+    "target_api",
+]

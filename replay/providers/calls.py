@@ -1,0 +1,185 @@
+"""A recorded completion made ready to be asked again: where, in which lane, with what body.
+
+**same**: the recorded body, or the request rebuilt in the API it was made for, goes out as it is
+but for what was changed. **cross**: the call was made on another API; the provider's own client
+library says it anew, through ``pydantic_ai.direct``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from replay.dialects import (
+    CHAT,
+    MESSAGES,
+    RESPONSES,
+    Note,
+    Overrides,
+    Prompt,
+    api_of,
+    change_body,
+    change_prompt,
+    read_body,
+    read_request,
+    recorded_api,
+    write_body,
+)
+from replay.dialects.loose import mapping, text
+from replay.dialects.models import may_refuse
+from replay.dialects.write.messages import default_max_tokens
+from replay.dialects.write.responses import LEAST_OUTPUT
+from replay.providers.catalog import ANTHROPIC_VERSION, Provider
+
+Lane = Literal["same", "cross"]
+APIS = (CHAT, RESPONSES, MESSAGES)
+MOST_UNSTREAMED = 16384
+_CARRIED = ("anthropic-beta", "anthropic-version", "openai-beta")
+
+
+class CannotAsk(ValueError):
+    """The record is no model call that can be asked again; the message says why."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call ready to go.
+
+    ``body`` is what will be sent. In the cross lane it is what we would send; the library may word
+    it otherwise, and the result has what it did. ``headers`` hold no secret. ``notes`` tell what is
+    not as it was recorded, as far as that is known beforehand.
+    """
+
+    provider: Provider
+    dialect: str
+    lane: Lane
+    model: str
+    url: str
+    headers: Mapping[str, str]
+    body: Mapping[str, Any]
+    notes: tuple[Note, ...] = ()
+    prompt: Prompt | None = field(default=None, repr=False)
+
+    @property
+    def streams(self) -> bool:
+        return self.body.get("stream") is True
+
+    def request_bytes(self) -> bytes:
+        """The body as JSON. Half a surrogate pair, which UTF-8 can't hold, goes out escaped."""
+        try:
+            return json.dumps(self.body, ensure_ascii=False, separators=(",", ":")).encode()
+        except UnicodeEncodeError:
+            return json.dumps(self.body, separators=(",", ":")).encode()
+
+
+def build_call(
+    record: Mapping[str, Any],
+    wire: Mapping[str, Any] | None,
+    *,
+    provider: Provider,
+    model: str,
+    overrides: Overrides | None = None,
+) -> Call:
+    """A recorded completion as a call to ``model`` at ``provider``.
+
+    ``record`` is the record of the effect log, ``wire`` its entry in the envelope, if it has one.
+    Raises ``CannotAsk`` for a record that is no completion.
+    """
+    overrides = overrides or Overrides()
+    request = mapping(mapping(record.get("kind")).get("request"))
+    sent = mapping(mapping(wire).get("request"))
+    if mapping(record.get("kind")).get("effect") != "completion" or not (request or sent):
+        raise CannotAsk("the effect is no model call with a request")
+    wire_api = api_of(text(mapping(wire).get("url")), sent) if sent else None
+    origin = recorded_api(record.get("outcome")) or _turns_api(request)
+    source = wire_api or (origin if origin in APIS else None)
+    target = target_api(provider, source, on_wire=wire_api is not None)
+    if wire_api == target:
+        body, notes = change_body(target, sent, model, overrides)
+        return _call(provider, target, "same", model, body, notes, wire)
+    prompt = read_body(wire_api, sent) if wire_api else _recorded_prompt(record, request, origin)
+    prompt = change_prompt(prompt, overrides)
+    if source in (target, None):
+        body, notes = write_body(target, prompt, model)
+        return _call(provider, target, "same", model, body, notes, wire)
+    told = [Note("api_changed", "", f"recorded on {source}, asked on {target}")]
+    prompt = _limited(prompt, target, model)
+    body, notes = write_body(target, prompt, model)
+    return _call(provider, target, "cross", model, body, [*told, *notes], wire, prompt)
+
+
+def target_api(provider: Provider, source: str | None, *, on_wire: bool = False) -> str:
+    """The API to ask ``provider`` on, for a call that was recorded on ``source``.
+
+    Responses is asked where it surely is: at OpenAI itself, where the recorded bytes went to it, or
+    where ``openai-responses:`` says so. Servers that call themselves compatible speak Chat.
+    """
+    if provider.name == "anthropic":
+        return MESSAGES
+    if provider.api:
+        return provider.api
+    if source == RESPONSES and (provider.is_openais_own() or on_wire):
+        return RESPONSES
+    return CHAT
+
+
+def _limited(prompt: Prompt, api: str, model: str) -> Prompt:
+    """With a limit the API takes: the library hands on what it is given.
+
+    Where one has to be made up for Anthropic, it is low enough that the library doesn't stream on
+    its own.
+    """
+    limit = prompt.max_tokens
+    if api == MESSAGES and limit is None:
+        limit = min(default_max_tokens(model), MOST_UNSTREAMED)
+        note = Note("max_tokens_added", "/max_tokens", f"the API wants a limit; {limit} is sent")
+    elif api == RESPONSES and limit is not None and limit < LEAST_OUTPUT:
+        limit = LEAST_OUTPUT
+        said = f"the API takes no limit below {limit}, so that is sent"
+        note = Note("max_tokens_raised", "/max_tokens", said)
+    else:
+        return prompt
+    return replace(prompt, max_tokens=limit, notes=(*prompt.notes, note))
+
+
+def _recorded_prompt(
+    record: Mapping[str, Any], request: Mapping[str, Any], origin: str | None
+) -> Prompt:
+    stream = mapping(record.get("kind")).get("stream") is True
+    return read_request(request, api=origin, stream=stream)
+
+
+def _turns_api(request: Mapping[str, Any]) -> str | None:
+    """The API of the last turn the model took: all that tells it when the call failed."""
+    history = request.get("chat_history")
+    for message in reversed(history if isinstance(history, list) else []):
+        if api := mapping(mapping(message).get("origin")).get("api"):
+            return text(api)
+    return None
+
+
+def _call(
+    provider: Provider,
+    api: str,
+    lane: Lane,
+    model: str,
+    body: Mapping[str, Any],
+    notes: list[Note],
+    wire: Mapping[str, Any] | None,
+    prompt: Prompt | None = None,
+) -> Call:
+    stream = body.get("stream") is True
+    headers = {
+        "Content-Type": "application/json",
+        "Accept": "text/event-stream" if stream else "application/json",
+        **provider.headers,
+    }
+    if api == MESSAGES:
+        headers["anthropic-version"] = ANTHROPIC_VERSION
+    for name, value in mapping(mapping(wire).get("headers")).items():
+        if name.lower() in _CARRIED and isinstance(value, str) and lane == "same":
+            headers[name.lower()] = value
+    told = (*notes, *may_refuse(api, model, body))
+    return Call(provider, api, lane, model, provider.shown_url(api), headers, body, told, prompt)

@@ -1,0 +1,158 @@
+"""What went wrong with a call, in the provider's own words, and how long to wait after it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import httpx2
+
+from replay.dialects.loose import mapping, maybe_text
+
+MOST_WORDS = 2000
+MOST_ATTEMPTS = 5
+LONGEST_WAIT = 60.0
+LONGEST_RETRY_AFTER = 300.0
+
+_KINDS = {
+    401: "auth",
+    403: "auth",
+    404: "not_found",
+    408: "timeout",
+    413: "too_large",
+    425: "rate_limited",
+    429: "rate_limited",
+    503: "overloaded",
+    529: "overloaded",
+}
+_RETRYABLE = {408, 409, 425, 429}
+_NEVER = {"insufficient_quota", "billing_hard_limit_reached"}
+_RETRYABLE_TYPES = {
+    "overloaded_error",
+    "rate_limit_error",
+    "api_error",
+    "server_error",
+    "timeout_error",
+}
+
+
+@dataclass(frozen=True)
+class ProviderError:
+    """Why there is no answer.
+
+    ``kind`` is ``rate_limited``, ``overloaded``, ``server``, ``bad_request``, ``auth``,
+    ``not_found``, ``too_large``, ``timeout``, ``connection``, ``dropped``, ``redirect``,
+    ``malformed``, ``stream_error``, ``incomplete`` or ``unsendable``. ``message`` is the
+    provider's. ``retryable`` says whether asking again may help, ``retry_after`` when (seconds).
+    """
+
+    kind: str
+    message: str
+    status: int | None = None
+    retryable: bool = False
+    retry_after: float | None = None
+    code: str | None = None
+
+
+def next_wait(
+    attempt: int, error: ProviderError, *, most: int = MOST_ATTEMPTS, jitter: float = 0.0
+) -> float | None:
+    """Seconds to wait after ``attempt`` attempts (1 is the first), ``None`` to give up.
+
+    The provider's Retry-After is kept to, unless it asks for more than five minutes; otherwise
+    0.5 s doubles up to a minute. ``jitter`` (0 to 1) adds up to a quarter, so that calls that
+    failed together don't come back together.
+    """
+    if not error.retryable or attempt >= most:
+        return None
+    if error.retry_after is not None:
+        return error.retry_after if error.retry_after <= LONGEST_RETRY_AFTER else None
+    return min(LONGEST_WAIT, 0.5 * 2.0 ** (attempt - 1)) * (1 + jitter / 4)
+
+
+def of_response(status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
+    """The error of a response that is no success."""
+    said, code = _words(body)
+    if 300 <= status < 400:
+        to = headers.get("location", "nowhere")
+        return ProviderError("redirect", f"redirected to {to}; a redirect is not followed", status)
+    other = "server" if status >= 500 else "bad_request"
+    kind = _KINDS.get(status, other)
+    retryable = status in _RETRYABLE or status >= 500
+    told = headers.get("x-should-retry")
+    if told in ("true", "false"):
+        retryable = told == "true"
+    if code in _NEVER:
+        retryable = False
+    message = said or f"HTTP {status}"
+    return ProviderError(kind, message, status, retryable, _retry_after(headers), code)
+
+
+def of_stream(event: Mapping[str, Any], status: int) -> ProviderError:
+    """The error that a stream sent instead of the rest of its answer."""
+    error = event.get("error")
+    told = mapping(error)
+    words = maybe_text(told.get("message")) or maybe_text(error) or json.dumps(event)[:MOST_WORDS]
+    names = {told.get("type"), told.get("code")}
+    retryable = bool(names & _RETRYABLE_TYPES)
+    return ProviderError(
+        "stream_error", words, status, retryable, code=maybe_text(told.get("code"))
+    )
+
+
+def of_exception(error: BaseException) -> ProviderError:
+    """The error of a call that got no whole response."""
+    cause = _transport_cause(error)
+    words = str(cause) or type(cause).__name__
+    if isinstance(cause, httpx2.TimeoutException | TimeoutError):
+        return ProviderError("timeout", words or "no answer in time", retryable=True)
+    if isinstance(cause, httpx2.RemoteProtocolError | httpx2.ReadError):
+        return ProviderError("dropped", words, retryable=True)
+    if isinstance(cause, httpx2.TransportError | OSError):
+        return ProviderError("connection", words, retryable=True)
+    return ProviderError("unsendable", f"{type(cause).__name__}: {words}"[:MOST_WORDS])
+
+
+def _transport_cause(error: BaseException) -> BaseException:
+    """The transport's own error inside of what a client library made of it."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, httpx2.TransportError | TimeoutError):
+            return seen
+        seen = seen.__cause__ or seen.__context__
+    return error
+
+
+def _words(body: bytes) -> tuple[str | None, str | None]:
+    """Message and code of an error body, in any of the shapes servers use."""
+    try:
+        data = mapping(json.loads(body))
+    except (ValueError, RecursionError):
+        return body.decode("utf-8", "replace").strip()[:MOST_WORDS] or None, None
+    error = data.get("error")
+    told = mapping(error)
+    said = (
+        maybe_text(told.get("message"))
+        or maybe_text(error)
+        or maybe_text(data.get("message"))
+        or maybe_text(data.get("detail"))
+    )
+    code = maybe_text(told.get("code")) or maybe_text(told.get("type"))
+    return (said or json.dumps(data))[:MOST_WORDS], code
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            return max(0.0, float(headers[name]) * unit)
+        except (KeyError, ValueError):
+            continue
+    try:
+        until = parsedate_to_datetime(headers.get("retry-after", "")).timestamp()
+    except (TypeError, ValueError):
+        return None
+    return max(0.0, until - time.time())

@@ -1,0 +1,190 @@
+"""One request and its response as they pass: bytes, times, and what they mean."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from replay.dialects import Answer, BadAnswer, Note, read_answer
+from replay.dialects.sse import BadStream, Event, EventReader
+from replay.dialects.streams import Fold
+from replay.providers import errors
+from replay.providers.catalog import Provider
+from replay.providers.errors import ProviderError
+
+MOST_BYTES = 32 * 1024 * 1024
+OnStream = Callable[[Event, float], None]
+
+
+class TooMuch(Exception):
+    """The response is longer than what is taken."""
+
+
+class TooLate(TimeoutError):
+    """The response was not whole in time."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one call gave: an answer or an error, and the bytes both ways.
+
+    ``request_bytes`` is what was really sent; ``notes`` tell what is not in it as it was recorded.
+    Times are in milliseconds; ``first_token_ms`` is of streams only. No bytes hold the key.
+    """
+
+    status: int | None
+    request_bytes: bytes
+    response_bytes: bytes
+    answer: Answer | None
+    error: ProviderError | None
+    latency_ms: float
+    first_token_ms: float | None = None
+    request_id: str | None = None
+    notes: tuple[Note, ...] = ()
+
+
+class Exchange:
+    """Takes a response in as it comes, within bounds, and tells in the end what it was."""
+
+    def __init__(
+        self,
+        provider: Provider,
+        *,
+        timeout: float,
+        on_stream: OnStream | None = None,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        self.request_bytes = b""
+        self.status: int | None = None
+        self.headers: Mapping[str, str] = {}
+        self._provider = provider
+        self._timeout = timeout
+        self._on_stream = on_stream
+        self._most = most_bytes
+        self._start = time.monotonic()
+        self._body = bytearray()
+        self._reader = EventReader()
+        self._fold = Fold()
+        self._first_token: float | None = None
+        self._interrupted: Exception | None = None
+        self._cut: Exception | None = None
+        self._end: float | None = None
+
+    def sending(self, body: bytes) -> None:
+        """The request goes out now: time runs from here."""
+        self.request_bytes = body
+        self._start = time.monotonic()
+
+    def begin(self, status: int, headers: Mapping[str, str]) -> None:
+        self.status = status
+        self.headers = {name.lower(): value for name, value in headers.items()}
+
+    def take(self, data: bytes) -> None:
+        """The next piece. Raises ``TooMuch``, ``TooLate``, or ``BadStream`` for a broken event."""
+        self._body += data
+        try:
+            if len(self._body) > self._most:
+                raise TooMuch(f"the response is longer than {self._most} bytes")
+            if time.monotonic() - self._start > self._timeout:
+                raise TooLate(f"not answered within {self._timeout:g} s")
+            if self.is_stream:
+                self._events(self._reader.feed(data))
+        except (TooMuch, TooLate, BadStream) as error:
+            # A client library between here and the caller makes it an error of its own.
+            self._cut = error
+            raise
+
+    def end(self) -> None:
+        """No more will come."""
+        if self._end is None:
+            self._end = time.monotonic()
+            if self.is_stream:
+                self._events(self._reader.end())
+
+    @property
+    def ended(self) -> bool:
+        """Whether the response is whole."""
+        return self._end is not None
+
+    @property
+    def is_stream(self) -> bool:
+        """The response's own word for it; some servers stream, or don't, whatever is asked."""
+        kind = self.headers.get("content-type", "")
+        return self.status == 200 and kind.startswith("text/event-stream")
+
+    def result(self, failure: BaseException | None = None, notes: tuple[Note, ...] = ()) -> Result:
+        """What came of it; ``failure`` is what cut it short, if something did.
+
+        Raises what a listener raised.
+        """
+        if self._interrupted:
+            raise self._interrupted
+        done = self._end or time.monotonic()
+        answer, error = self._meaning(self._cut or failure)
+        return Result(
+            status=self.status,
+            request_bytes=self.request_bytes,
+            response_bytes=self._provider.masked(bytes(self._body)),
+            answer=answer,
+            error=error,
+            latency_ms=(done - self._start) * 1000,
+            first_token_ms=self._first_token,
+            request_id=self.headers.get("x-request-id") or self.headers.get("request-id"),
+            notes=notes,
+        )
+
+    def _events(self, events: list[Event]) -> None:
+        for event in events:
+            self._fold.add(event)
+            now = (time.monotonic() - self._start) * 1000
+            if self._fold.began and self._first_token is None:
+                self._first_token = now
+            if self._on_stream:
+                self._tell(self._on_stream, event, now)
+
+    def _tell(self, listener: OnStream, event: Event, now: float) -> None:
+        try:
+            listener(event, now)
+        except Exception as error:
+            self._interrupted = error
+            raise
+
+    def _meaning(self, failure: BaseException | None) -> tuple[Answer | None, ProviderError | None]:
+        body = self._provider.masked(bytes(self._body))
+        if self.status is not None and not 200 <= self.status < 300:
+            return None, errors.of_response(self.status, self.headers, body)
+        if isinstance(failure, TooMuch):
+            return None, ProviderError("too_large", str(failure), self.status)
+        if isinstance(failure, BadStream):
+            return None, ProviderError("malformed", str(failure), self.status)
+        if self.is_stream and self._fold.error:
+            return None, errors.of_stream(self._fold.error, self.status or 200)
+        if failure is not None:
+            return None, self._masked(errors.of_exception(failure))
+        return self._streamed() if self.is_stream else self._whole(body)
+
+    def _masked(self, error: ProviderError) -> ProviderError:
+        said = self._provider.masked(error.message.encode("utf-8", "replace")).decode()
+        return ProviderError(**{**vars(error), "message": said})
+
+    def _streamed(self) -> tuple[Answer | None, ProviderError | None]:
+        if not self._fold.complete:
+            said = "the stream ended before its answer was whole"
+            return None, ProviderError("incomplete", said, self.status, retryable=True)
+        return self._answer(self._fold.body())
+
+    def _whole(self, body: bytes) -> tuple[Answer | None, ProviderError | None]:
+        try:
+            return self._answer(json.loads(body))
+        except (ValueError, RecursionError):
+            shown = body[:200].decode("utf-8", "replace")
+            said = f"the response is no JSON: {shown}"
+            return None, ProviderError("malformed", said, self.status)
+
+    def _answer(self, body: object) -> tuple[Answer | None, ProviderError | None]:
+        try:
+            return read_answer(body), None
+        except BadAnswer as error:
+            return None, ProviderError("malformed", str(error), self.status)
