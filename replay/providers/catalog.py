@@ -3,6 +3,8 @@
 ``OPENAI_API_KEY`` and ``OPENAI_BASE_URL`` (with its ``/v1``) make ``openai:<model>`` usable,
 ``ANTHROPIC_API_KEY`` (or ``ANTHROPIC_AUTH_TOKEN``) and ``ANTHROPIC_BASE_URL`` (without) make
 ``anthropic:<model>`` usable. ``openai-chat:`` and ``openai-responses:`` fix the API.
+``REWYN_FAKE_PROVIDER_URL`` (set by ``make run`` while there is a demo) makes ``fake:<model>`` usable:
+the fake provider on this machine, which needs no key.
 """
 
 from __future__ import annotations
@@ -79,6 +81,8 @@ def providers_from_env(env: Mapping[str, str]) -> dict[str, Provider]:
     if secret := key or token:
         url = _value(env, "ANTHROPIC_BASE_URL") or ANTHROPIC_URL
         found["anthropic"] = Provider("anthropic", url, secret, bearer=not key)
+    if url := _value(env, "REWYN_FAKE_PROVIDER_URL"):
+        found["fake"] = Provider("fake", f"{url.rstrip('/')}/v1", "fake-provider-key")
     return found
 
 
