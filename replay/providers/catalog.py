@@ -3,8 +3,8 @@
 ``OPENAI_API_KEY`` and ``OPENAI_BASE_URL`` (with its ``/v1``) make ``openai:<model>`` usable,
 ``ANTHROPIC_API_KEY`` (or ``ANTHROPIC_AUTH_TOKEN``) and ``ANTHROPIC_BASE_URL`` (without) make
 ``anthropic:<model>`` usable. ``openai-chat:`` and ``openai-responses:`` fix the API.
-``REWYN_FAKE_PROVIDER_URL`` (set by ``make run`` while there is a demo) makes ``fake:<model>`` usable:
-the fake provider on this machine, which needs no key.
+``REWYN_FAKE_PROVIDER_URL`` (set by ``make run`` while there is a demo) makes ``fake:<model>``
+usable: the fake provider on this machine, which needs no key.
 """
 
 from __future__ import annotations
