@@ -25,13 +25,14 @@ from kombu.exceptions import KombuError, OperationalError
 from replay import results
 from replay.lease import Lease, Lost, Stopped
 from replay.models import MESSAGE, Experiment, Replay, ReplayEffect, ReplayMode
-from replay.modes import reconstruct
-from replay.outcome import Outcome, Refused
+from replay.modes import prompt, reconstruct
+from replay.outcome import Outcome
 from replay.states import ACTIVE, replay_move
 from rewyn_sdk import canonical_bytes
 from runs.accounts.models import User
 from runs.messages.loose import clean
 from runs.models import Run
+from runs.refusals import Refused
 
 logger = logging.getLogger(__name__)
 TASK = "replay.run"
@@ -41,6 +42,7 @@ RUNG_AT_ONCE = 20
 
 MODES: dict[str, Callable[[Lease], Outcome]] = {
     ReplayMode.RECONSTRUCT: reconstruct.run,
+    ReplayMode.PROMPT: prompt.run,
 }
 
 

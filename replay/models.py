@@ -174,6 +174,18 @@ class Proven(models.TextChoices):
     BROKEN = "broken", "missing or altered"
 
 
+class ReplayEffectQuerySet(models.QuerySet["ReplayEffect"]):
+    def changed(self) -> ReplayEffectQuerySet:
+        """Rows beyond `equivalent`: what `Replay.changed` counts."""
+        return self.exclude(difference__in=("", *UNCHANGED))
+
+    def for_list(self) -> ReplayEffectQuerySet:
+        """In order, with the recorded effect, without the bodies."""
+        rows = self.select_related("effect").defer("sent", "response", "answer")
+        return rows.order_by("seq")
+
+
+UNCHANGED = tuple(difference.value for difference in Difference if not difference.is_change)
 DIFFERENCE_CHOICES = [(difference.value, difference.label) for difference in Difference]
 
 
@@ -199,7 +211,7 @@ class ReplayEffect(models.Model):
     changes = models.JSONField(default=list, blank=True)
     """[{"path", "recorded", "replayed"}]: the first changed JSON pointers, values shortened."""
     notes = models.JSONField(default=list, blank=True)
-    """[{"code", "text"}]: what could not be carried over as recorded."""
+    """[{"code", "path", "message"}]: what could not be carried over as recorded."""
     error_code = models.CharField(max_length=60, blank=True)
     error_text = models.CharField(max_length=MESSAGE, blank=True)
 
@@ -221,6 +233,10 @@ class ReplayEffect(models.Model):
     """The body as sent, zstd."""
     response = models.BinaryField(null=True)
     """The body as received, zstd."""
+    answer = models.BinaryField(null=True)
+    """What of the answer is compared and shown, JSON, zstd."""
+
+    objects = ReplayEffectQuerySet.as_manager()
 
     class Meta:
         constraints = [

@@ -14,11 +14,3 @@ class Outcome:
     columns: dict[str, Any] = field(default_factory=dict)
     error_code: str = ""
     error_text: str = ""
-
-
-class Refused(Exception):
-    """A replay that cannot be done at all; `code` names the reason."""
-
-    def __init__(self, code: str, message: str, *, field: str | None = None) -> None:
-        super().__init__(message)
-        self.code, self.message, self.field = code, message, field

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from replay.differences import Difference
 from replay.lease import Lease
-from replay.models import CallState, Replay, ReplayEffect
+from replay.models import UNCHANGED, CallState, Replay, ReplayEffect
 from replay.states import effect_move
 
 KEPT_MISMATCHES = 200
@@ -40,6 +40,8 @@ def take_over(lease: Lease) -> None:
     rows = ReplayEffect.objects.filter(replay=lease.replay)
     interrupt(rows)
     rows.exclude(state=CallState.ANSWERED).update(attempt=lease.attempt)
+    over = rows.filter(state__in=(CallState.ANSWERED, CallState.FAILED)).count()
+    Replay.objects.filter(pk=lease.replay.pk, attempt=lease.attempt).update(done=over)
 
 
 def interrupt(rows: Any) -> int:
@@ -96,16 +98,9 @@ def put_off(lease: Lease, row_id: int, **columns: Any) -> bool:
 
 def refuse(lease: Lease, row_id: int, *, code: str, text: str, **columns: Any) -> bool:
     """No answer, and no further call in this go."""
+    columns = {"difference": Difference.ERROR, "error_code": code, "error_text": text, **columns}
     with transaction.atomic():
-        stored = _moved(
-            lease,
-            row_id,
-            "refuse",
-            difference=Difference.ERROR,
-            error_code=code,
-            error_text=text,
-            **columns,
-        )
+        stored = _moved(lease, row_id, "refuse", **columns)
         if stored:
             _one_more_done(lease)
     return stored
@@ -135,7 +130,7 @@ def totals(replay: Replay) -> dict[str, Any]:
     """
     rows = ReplayEffect.objects.filter(replay=replay)
     answered = Q(state=CallState.ANSWERED)
-    changed = ~Q(difference__in=("", Difference.SAME, Difference.EQUIVALENT))
+    changed = ~Q(difference__in=("", *UNCHANGED))
     sums = rows.aggregate(
         changed=Count("pk", filter=changed),
         answered=Count("pk", filter=answered),

@@ -1,6 +1,21 @@
-"""Pages of this app."""
+"""Pages of replays."""
 
-from django.urls import URLPattern
+from django.urls import path
+
+from replay.views import form, listing, page
 
 app_name = "replay"
-urlpatterns: list[URLPattern] = []
+
+replays = "p/<slug:slug>/replays"
+one = f"{replays}/<slug:replay_id>"
+of_run = "p/<slug:slug>/runs/<str:run_id>"
+
+urlpatterns = [
+    path(replays, listing.replay_list, name="list"),
+    path(one, page.replay_detail, name="detail"),
+    path(f"{one}/cancellation", page.cancellation, name="cancel"),
+    path(f"{one}/retry", page.another_try, name="retry"),
+    path(f"{one}/effects/<int:seq>/<slug:side>", page.body, name="body"),
+    path(f"{of_run}/replay", form.new_replay, name="new"),
+    path(f"{of_run}/replays", listing.panel, name="panel"),
+]

@@ -1,6 +1,14 @@
 """The API of replays."""
 
-from django.urls import URLPattern
+from django.urls import path
+
+from replay.api import views
 
 app_name = "replay-api"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("replays", views.ReplaysView.as_view(), name="replays"),
+    path("replays/<slug:replay_id>", views.ReplayView.as_view(), name="replay"),
+    path("replays/<slug:replay_id>/effects", views.ReplayEffectsView.as_view(), name="effects"),
+    path("replays/<slug:replay_id>/cancel", views.CancellationView.as_view(), name="cancel"),
+    path("replays/<slug:replay_id>/retry", views.RetryView.as_view(), name="retry"),
+]

@@ -120,9 +120,7 @@ def _columns(replay: Replay, proof: Proof, document: dict[str, Any]) -> dict[str
     told = [_told(finding) for finding in proof.findings]
     mismatches = [each for each in told if not each["explained"]]
     same = _same_document(replay, document)
-    changed = ReplayEffect.objects.filter(replay=replay).exclude(
-        difference__in=(Difference.SAME, Difference.EQUIVALENT)
-    )
+    changed = ReplayEffect.objects.filter(replay=replay).changed()
     return {
         "identical": proof.whole and same,
         "faithful": proof.whole and same and proof.faithful,

@@ -1,17 +1,13 @@
-"""A stored run without the ingest door, and a way to do a replay's job here and now."""
+"""A stored run, and a way to do a replay's job here and now."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.utils import timezone
-
-FAMILIES = {"tool_call": "tool"}
 
 
 @pytest.fixture
@@ -27,49 +23,16 @@ def read_log(shared: Path) -> Callable[[str], dict[str, Any]]:
 
 @pytest.fixture
 def store(project) -> Callable[..., Any]:
-    """store(log, "run-1") -> the Run of that log, each record as compact JSON bytes."""
-    from runs import segments
-    from runs.models import Effect, Run, Segment
+    """store(log, "run-1") -> the Run that ingest made of that log."""
+    from runs import ingest
+    from runs.models import Run
 
     def put(log: dict[str, Any], name: str = "run-1", of: Any = None) -> Run:
-        now = timezone.now()
-        run = Run.objects.create(
-            project=of or project, external_id=name, source="rig", shape="R44",
-            status="succeeded", sort_at=now, agent="demo",
-            header=segments.compress(json.dumps(log["header"]).encode()),
-        )  # fmt: skip
-        records = log["records"]
-        data = [json.dumps(record).encode() for record in records]
-        seqs = iter(range(len(data)))
-        for packed in segments.pack(data):
-            segment = Segment.objects.create(
-                run=run, kind="records", data=packed.data, raw_size=packed.raw_size
-            )
-            places = [(next(seqs), segment, *span) for span in packed.spans]
-            Effect.objects.bulk_create(
-                _effect(run, records[seq], data[seq], seq, *where) for seq, *where in places
-            )
-        return run
+        owner = of or project
+        ingest.accept_log(owner, json.dumps(log).encode(), run_id=name, agent="demo")
+        return Run.objects.select_related("project").get(project=owner, external_id=name)
 
     return put
-
-
-def _effect(run, record, data, seq, segment, offset, length):
-    from runs.models import Effect
-
-    effect = record["kind"]["effect"]
-    ok = (record.get("outcome") or {}).get("Ok") or {}
-    origin, usage = ok.get("origin") or {}, ok.get("usage") or {}
-    return Effect(
-        run=run, seq=seq + 1, effect_id=str(record["id"]), key=record["key"],
-        parent_id=str(record.get("parent", "")), scope=record.get("scope", ""),
-        family=FAMILIES.get(effect, effect), status="ok" if ok else "error",
-        name=origin.get("model") or record["kind"].get("name", ""),
-        provider=origin.get("provider") or "", api=origin.get("api") or "",
-        input_tokens=usage.get("input_tokens"), output_tokens=usage.get("output_tokens"),
-        content_hash=hashlib.blake2b(data, digest_size=16).hexdigest(),
-        segment=segment, offset=offset, length=length,
-    )  # fmt: skip
 
 
 @pytest.fixture
@@ -84,3 +47,24 @@ def reconstruct() -> Callable[..., Any]:
         return Replay.objects.get(pk=replay.pk)
 
     return do
+
+
+@pytest.fixture
+def provider(monkeypatch) -> Callable[..., Any]:
+    """provider(*rules) -> a running fake provider that the environment names."""
+    from replay.fake_provider import FakeProvider
+
+    running: list[FakeProvider] = []
+
+    def start(*rules: Any) -> FakeProvider:
+        fake = FakeProvider(rules)
+        running.append(fake.__enter__())
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
+        monkeypatch.setenv("OPENAI_BASE_URL", fake.openai_base_url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test-anthropic")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", fake.base_url)
+        return fake
+
+    yield start
+    for fake in running:
+        fake.stop()

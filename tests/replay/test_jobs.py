@@ -12,7 +12,8 @@ from django.utils import timezone
 from replay import jobs, results
 from replay.lease import Lost
 from replay.models import Replay, ReplayEffect
-from replay.outcome import Outcome, Refused
+from replay.outcome import Outcome
+from runs.refusals import Refused
 
 
 @pytest.fixture

@@ -1,0 +1,201 @@
+"""What the API's own documentation says of replays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
+
+from replay.differences import Difference
+from replay.models import CallState, Proven, ReplayMode, ReplayStatus
+from replay.questions import MAX_MODELS, MAX_TEMPERATURE
+from replay.results import TOKENS
+
+Schema = dict[str, Any]
+
+
+def _object(properties: Schema, required: list[str] | None = None) -> Schema:
+    shape: Schema = {"type": "object", "properties": properties}
+    return {**shape, "required": required} if required else shape
+
+
+def _listed(item: Schema) -> Schema:
+    return {"type": "array", "items": item}
+
+
+def _or_null(kind: str) -> Schema:
+    return {"type": [kind, "null"]}
+
+
+_TEXT: Schema = {"type": "string"}
+_COUNT: Schema = {"type": "integer", "minimum": 0}
+_FLAG: Schema = {"type": "boolean"}
+_ERROR = _object({"error": _object({"code": _TEXT, "message": _TEXT, "field": _or_null("string")})})
+_USAGE = _object({**{name: _or_null("integer") for name in TOKENS}, "complete": _FLAG})
+_SIDE: Schema = {
+    "type": ["object", "null"],
+    "properties": {
+        "usage": _USAGE,
+        "cost": _or_null("number"),
+        "latency_ms": _or_null("number"),
+        "first_token_ms": _or_null("number"),
+        "finish_reason": _or_null("string"),
+        "model": _or_null("string"),
+    },
+}
+_MISMATCH = _object(
+    {
+        "kind": {"type": "string", "enum": [
+            "content_changed", "not_recorded", "not_asked", "altered", "header", "error"]},
+        "text": _TEXT,
+        "seq": _or_null("integer"),
+        "effect_id": _TEXT,
+        "path": {"type": "string", "description": "JSON Pointer into the recorded side"},
+        "expected": {},
+        "found": {},
+        "at_seq": _or_null("integer"),
+        "at_path": _TEXT,
+        "explained": _FLAG,
+    }
+)  # fmt: skip
+REPLAY = _object(
+    {
+        "id": _or_null("string"),
+        "url": _or_null("string"),
+        "run": _TEXT,
+        "mode": {"type": "string", "enum": ReplayMode.values},
+        "model": {"type": ["string", "null"], "description": "`provider:model`"},
+        "experiment": _or_null("string"),
+        "status": {"type": "string", "enum": ReplayStatus.values},
+        "error": {"type": ["object", "null"]},
+        "progress": _object({"done": _COUNT, "total": _COUNT}),
+        "controls": {"type": "object"},
+        "plan": {"type": "object"},
+        "identical": _or_null("boolean"),
+        "faithful": _or_null("boolean"),
+        "changed": _COUNT,
+        "mismatches": _listed(_MISMATCH),
+        "mismatch_count": _COUNT,
+        "proof": {"type": ["object", "null"]},
+        "states": _object(dict.fromkeys(CallState.values, _COUNT)),
+        "calls": _COUNT,
+        "usage": _USAGE,
+        "original_usage": {"type": "object"},
+        "cost": _or_null("number"),
+        "cost_complete": _FLAG,
+        "original_cost": _or_null("number"),
+        "original_cost_complete": _FLAG,
+        "cost_delta": _or_null("number"),
+        "latency_ms": _or_null("number"),
+        "original_latency_ms": _or_null("number"),
+        "attempt": _COUNT,
+        "created_at": {"type": "string", "format": "date-time"},
+        "started_at": {"type": ["string", "null"], "format": "date-time"},
+        "finished_at": {"type": ["string", "null"], "format": "date-time"},
+    }
+)
+EXPERIMENT = _object({"experiment": _or_null("string"), "replays": _listed(REPLAY)})
+ROW = _object(
+    {
+        "seq": _COUNT,
+        "effect_id": _or_null("string"),
+        "family": _or_null("string"),
+        "name": _or_null("string"),
+        "state": {"type": "string", "enum": CallState.values},
+        "class": {"type": ["string", "null"], "enum": [*(d.value for d in Difference), None]},
+        "changed": _FLAG,
+        "proven": {"type": ["string", "null"], "enum": [*Proven.values, None]},
+        "summary": _TEXT,
+        "changes": _listed(_object({"path": _TEXT, "recorded": {}, "replayed": {}})),
+        "notes": _listed(_object({"code": _TEXT, "path": _TEXT, "message": _TEXT})),
+        "error": {"type": ["object", "null"]},
+        "calls": _COUNT,
+        "calls_allowed": _COUNT,
+        "interruptions": _COUNT,
+        "recorded": _SIDE,
+        "replayed": _SIDE,
+    }
+)
+QUESTION = _object(
+    {
+        "run": {"type": "string", "description": "The run's id"},
+        "mode": {"type": "string", "enum": ["reconstruct", "prompt"],
+                 "description": "Left out: it follows from what is changed"},
+        "models": {**_listed({"type": "string", "example": "openai:gpt-5-mini"}),
+                   "maxItems": MAX_MODELS,
+                   "description": "Left out: the model that was recorded"},
+        "temperature": {"type": "number", "minimum": 0, "maximum": MAX_TEMPERATURE},
+        "system": {"type": "string", "description": "Takes the place of the system text"},
+        "effects": {**_listed({"type": "integer", "minimum": 1}),
+                    "description": "Positions of the model calls to replay; left out: all"},
+        "strict": {"type": "boolean", "description": "Stop at the first answer that differs"},
+        "plan_only": {"type": "boolean", "description": "Answer the plan; send and store nothing"},
+    },
+    ["run"],
+)  # fmt: skip
+
+
+def _page(item: Schema, cursor: str) -> Schema:
+    return _object({"results": _listed(item), "next": _or_null(cursor)})
+
+
+_REFUSALS: dict[Any, Any] = {404: _ERROR, 422: _ERROR}
+_LIMIT = OpenApiParameter("limit", int, description="Rows of one answer")
+
+list_replays = extend_schema(
+    operation_id="list_replays",
+    tags=["replays"],
+    parameters=[
+        OpenApiParameter("run", str, description="Only replays of this run"),
+        OpenApiParameter("experiment", str),
+        OpenApiParameter("status", str, enum=ReplayStatus.values),
+        OpenApiParameter("mode", str, enum=ReplayMode.values),
+        OpenApiParameter("cursor", str, description="`next` of the answer before"),
+        _LIMIT,
+    ],
+    responses={200: _page(REPLAY, "string"), 422: _ERROR},
+)
+start_replays = extend_schema(
+    operation_id="start_replay",
+    tags=["replays"],
+    description=(
+        "Start a replay, or several with as many models (an experiment). The answer holds the "
+        "plan: what is recorded, what is live, how many calls, what they may cost. Asking again "
+        "while the same question is being replayed gives that replay (200)."
+    ),
+    request={"application/json": QUESTION},
+    responses={200: REPLAY, 201: {"oneOf": [REPLAY, EXPERIMENT]}, **_REFUSALS},
+    examples=[
+        OpenApiExample("Reconstruct", {"run": "demo-1"}, request_only=True),
+        OpenApiExample(
+            "Another model", {"run": "demo-1", "models": ["openai:gpt-5-mini"]}, request_only=True
+        ),
+    ],
+)
+get_replay = extend_schema(
+    operation_id="get_replay", tags=["replays"], responses={200: REPLAY, 404: _ERROR}
+)
+list_rows = extend_schema(
+    operation_id="list_replay_effects",
+    tags=["replays"],
+    parameters=[
+        OpenApiParameter("after", int, description="Rows behind this position"),
+        OpenApiParameter("changed", bool, description="Only what differs"),
+        _LIMIT,
+    ],
+    responses={200: _page(ROW, "integer"), **_REFUSALS},
+)
+cancel_replay = extend_schema(
+    operation_id="cancel_replay",
+    tags=["replays"],
+    request=None,
+    description="Stop it; answers that have come stay. Cancelling what is over changes nothing.",
+    responses={200: REPLAY, 404: _ERROR},
+)
+retry_replay = extend_schema(
+    operation_id="retry_replay",
+    tags=["replays"],
+    request=None,
+    description="Ask again for what has no answer; stored answers are kept.",
+    responses={200: REPLAY, 404: _ERROR, 409: _ERROR},
+)

@@ -1,0 +1,50 @@
+"""Keyset pages of replays, newest first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rest_framework.request import Request
+
+from replay.models import Replay
+from runs.refusals import Refused
+
+MAX_BIGINT = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`next` is the cursor of what follows, None at the end."""
+
+    rows: list[Replay]
+    next: str | None
+
+
+def keyset(replays: Any, request: Request) -> Page:
+    """The page that `cursor` and `limit` name; `replays` is ordered by falling key."""
+    limit = bounded(request, "limit", 50, most=200)
+    before = bounded(request, "cursor", 0)
+    rows = list((replays.filter(pk__lt=before) if before else replays)[: limit + 1])
+    more = len(rows) > limit
+    return Page(rows[:limit], str(rows[limit - 1].pk) if more else None)
+
+
+def bounded(request: Request, name: str, default: int, most: int = MAX_BIGINT) -> int:
+    """A number from the query string; Refused for anything else."""
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= most):
+        raise Refused("invalid", f"`{name}` is a number up to {most}.", field=name)
+    if name == "limit" and int(text) == 0:
+        raise Refused("invalid", "`limit` is at least 1.", field=name)
+    return int(text)
+
+
+def word(request: Request, name: str) -> str | None:
+    """A text from the query string that a database can be asked for."""
+    text = request.query_params.get(name)
+    if text is not None and ("\x00" in text or len(text) > 200):
+        raise Refused("invalid", f"`{name}` cannot be that.", field=name)
+    return text

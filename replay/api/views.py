@@ -1,0 +1,159 @@
+"""`/api/v1/replays`: plan, start, look at, cancel and retry."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.db.models import QuerySet
+from django.http import Http404
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from replay import jobs
+from replay.api import docs
+from replay.api.paging import bounded, keyset, word
+from replay.api.shapes import planned_shape, replay_line, replay_shape, row_shape
+from replay.jobs import Asker
+from replay.models import Replay, ReplayEffect, ReplayMode, ReplayStatus
+from replay.questions import read_question
+from replay.start import plans, start
+from rewyn_sdk.errors import DecodeError
+from rewyn_sdk.jsontext import parse
+from runs.accounts.keys import KeyPrincipal
+from runs.accounts.models import Membership, Scope
+from runs.api.auth import project_id_of
+from runs.api.incoming import read_body
+from runs.models import Run
+from runs.refusals import Refused
+
+
+class ReplaysView(APIView):
+    @property
+    def scope(self) -> Scope:
+        return Scope.REPLAY if self.request.method == "POST" else Scope.READ
+
+    @docs.list_replays
+    def get(self, request: Request) -> Response:
+        replays = Replay.objects.filter(project_id=project_id_of(request)).for_list()
+        replays = replays.select_related("project", "experiment")
+        replays = replays.filter(**_filters(request))
+        page = keyset(replays, request)
+        return Response({"results": [replay_line(one) for one in page.rows], "next": page.next})
+
+    @docs.start_replays
+    def post(self, request: Request) -> Response:
+        question = read_question(_json(request))
+        run = _run(request, question.run)
+        if question.plan_only:
+            return Response(_together([planned_shape(one) for one in plans(run, question)], None))
+        started = start(run, question, _asker(request))
+        mark = started.experiment.public_id if started.experiment else None
+        shapes = [replay_shape(_fresh(one.public_id)) for one in started.replays]
+        status = 201 if started.created else 200
+        return Response(_together(shapes, mark), status=status)
+
+
+class ReplayView(APIView):
+    scope: ClassVar[Scope] = Scope.READ
+
+    @docs.get_replay
+    def get(self, request: Request, replay_id: str) -> Response:
+        return Response(replay_shape(_replay(request, replay_id)))
+
+
+class ReplayEffectsView(APIView):
+    scope: ClassVar[Scope] = Scope.READ
+
+    @docs.list_rows
+    def get(self, request: Request, replay_id: str) -> Response:
+        replay = _replay(request, replay_id)
+        rows = ReplayEffect.objects.filter(replay=replay).for_list()
+        if request.query_params.get("changed") in ("1", "true"):
+            rows = rows.changed()
+        after, limit = bounded(request, "after", 0), bounded(request, "limit", 100, most=1000)
+        found = list(rows.filter(seq__gt=after)[: limit + 1])
+        following = found[limit - 1].seq if len(found) > limit else None
+        return Response({"results": [row_shape(r) for r in found[:limit]], "next": following})
+
+
+class CancellationView(APIView):
+    scope: ClassVar[Scope] = Scope.REPLAY
+
+    @docs.cancel_replay
+    def post(self, request: Request, replay_id: str) -> Response:
+        """Cancelling what is over changes nothing and is no error."""
+        replay = _replay(request, replay_id)
+        jobs.cancel(replay)
+        return Response(replay_shape(_fresh(replay.public_id)))
+
+
+class RetryView(APIView):
+    scope: ClassVar[Scope] = Scope.REPLAY
+
+    @docs.retry_replay
+    def post(self, request: Request, replay_id: str) -> Response:
+        replay = _replay(request, replay_id)
+        if not jobs.retry(replay):
+            text = f"Only what has ended without every answer is retried; this is {replay.status}."
+            raise Refused("conflict", text)
+        return Response(replay_shape(_fresh(replay.public_id)))
+
+
+def _json(request: Request) -> Any:
+    try:
+        return parse(read_body(request._request))
+    except DecodeError as error:
+        raise Refused("malformed", f"The body is no JSON: {error}") from None
+
+
+def _run(request: Request, run_id: str) -> Run:
+    run = Run.objects.filter(project_id=project_id_of(request), external_id=run_id)
+    found = run.select_related("project").first()
+    if found is None:
+        raise Refused("not_found", "There is no run of this id.", field="run")
+    return found
+
+
+def _replay(request: Request, replay_id: str) -> Replay:
+    mine = _whole().filter(project_id=project_id_of(request))
+    replay = mine.filter(public_id=replay_id).first()
+    if replay is None:
+        raise Http404
+    return replay
+
+
+def _fresh(public_id: str) -> Replay:
+    return _whole().get(public_id=public_id)
+
+
+def _whole() -> QuerySet[Replay]:
+    return Replay.objects.select_related("project", "run", "experiment")
+
+
+def _asker(request: Request) -> Asker:
+    auth = request.auth
+    if isinstance(auth, Membership):
+        return Asker(user=auth.user)
+    assert isinstance(auth, KeyPrincipal)
+    return Asker(key_id=auth.key_id)
+
+
+def _together(shapes: list[dict[str, Any]], experiment: str | None) -> dict[str, Any]:
+    """One replay as it is, several as an experiment."""
+    return shapes[0] if len(shapes) == 1 else {"experiment": experiment, "replays": shapes}
+
+
+_CHOICES: dict[str, list[str]] = {"status": ReplayStatus.values, "mode": ReplayMode.values}
+_NAMES = {"run": "run__external_id", "experiment": "experiment__public_id"}
+
+
+def _filters(request: Request) -> dict[str, str]:
+    found = {}
+    for name, allowed in _CHOICES.items():
+        value = word(request, name)
+        if value is not None and value not in allowed:
+            raise Refused("invalid", f"`{name}` is one of {', '.join(allowed)}.", field=name)
+        found[name] = value
+    found |= {column: word(request, name) for name, column in _NAMES.items()}
+    return {column: value for column, value in found.items() if value is not None}

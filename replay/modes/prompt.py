@@ -1,0 +1,288 @@
+"""Prompt replay: every recorded model call asked again, each answer stored as it comes.
+
+One thread drives and writes; threads beside it only talk to the provider. An intent is written
+before each call and its result right after, so a worker that dies leaves calls marked as in flight
+and every answer that came.
+"""
+
+from __future__ import annotations
+
+import heapq
+import logging
+import os
+import random
+import time
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from replay import answers, recording, results
+from replay.compare import Comparison, compare
+from replay.dialects import Answer, Overrides
+from replay.lease import Lease, Stopped, process_ends
+from replay.models import MESSAGE, CallState, Replay, ReplayEffect
+from replay.modes.flights import Flights, Landed
+from replay.modes.verdict import verdict
+from replay.outcome import Outcome
+from replay.providers import (
+    BadModel,
+    Call,
+    CannotAsk,
+    Provider,
+    Result,
+    build_call,
+    choose,
+    next_wait,
+    providers_from_env,
+    send,
+)
+from replay.questions import Controls
+from replay.shown import cut, shown
+from replay.wire import wire_of
+from runs import segments
+from runs.messages.loose import clean
+from runs.models import NAME, Effect, Family
+from runs.prices import cost_of
+from runs.refusals import Refused
+from runs.usage import Usage
+
+logger = logging.getLogger(__name__)
+GRACE_SECONDS = 2.0
+"""How long a process that ends waits for calls in the air."""
+TICK_SECONDS = 0.25
+
+
+def run(lease: Lease) -> Outcome:
+    """Ask what has no answer yet, and sum up."""
+    replay = lease.replay
+    provider, model = provider_of(replay.candidate)
+    lease.beat(now=True)
+    results.open_rows(lease, _rows(lease))
+    results.take_over(lease)
+    _Asking(lease, provider, model).drive()
+    return verdict(lease)
+
+
+def provider_of(candidate: str) -> tuple[Provider, str]:
+    """Who is asked for a candidate; Refused where that is not possible here and now."""
+    try:
+        return choose(candidate, providers_from_env(os.environ))
+    except BadModel as error:
+        raise Refused(error.code, str(error), "models") from None
+
+
+def _rows(lease: Lease) -> list[ReplayEffect]:
+    """A row for each call of the plan, allowed as many requests as the plan says."""
+    plan = lease.replay.plan
+    wanted = set(plan["effects"])
+    effects = Effect.objects.filter(run=lease.replay.run, family=Family.COMPLETION)
+    return [
+        ReplayEffect(
+            replay=lease.replay,
+            effect_id=pk,
+            seq=seq,
+            state=CallState.PENDING,
+            attempt=lease.attempt,
+            calls_allowed=plan["calls"]["attempts_per_call"],
+        )
+        for pk, seq in effects.order_by("seq").values_list("pk", "seq")
+        if seq in wanted
+    ]
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A row that is to be asked at `due` (monotonic seconds)."""
+
+    row: ReplayEffect
+    call: Call | None = None
+    record: dict[str, Any] = field(default_factory=dict)
+
+
+class _Asking:
+    """The loop of one attempt: launch what is due, store what lands, until nothing is left."""
+
+    def __init__(self, lease: Lease, provider: Provider, model: str) -> None:
+        self.lease, self.provider, self.model = lease, provider, model
+        self.controls = Controls.of_json(lease.replay.controls)
+        self.flights: Flights[_Waiting, Result] = Flights(settings.REPLAY_PARALLEL_CALLS)
+        self.halted = False
+        rows = ReplayEffect.objects.filter(replay=lease.replay).for_list()
+        open_rows = rows.exclude(state__in=(CallState.ANSWERED, CallState.FAILED))
+        self.waiting = [(0.0, row.seq, _Waiting(row)) for row in open_rows]
+
+    def drive(self) -> None:
+        while self.flights.count or (self.waiting and not self._stops()):
+            self.lease.beat()
+            if process_ends():
+                self._wind_up()
+            while self.flights.has_room and self._is_due() and not self._stops():
+                self._launch(heapq.heappop(self.waiting)[2])
+            landed = self.flights.next(self._patience())
+            if landed is not None:
+                self._land(landed)
+
+    def _stops(self) -> bool:
+        return self.halted or self.lease.cancelled or process_ends()
+
+    def _is_due(self) -> bool:
+        return bool(self.waiting) and self.waiting[0][0] <= time.monotonic()
+
+    def _patience(self) -> float:
+        if not self.waiting or not self.flights.has_room:
+            return TICK_SECONDS
+        return min(TICK_SECONDS, self.waiting[0][0] - time.monotonic())
+
+    def _wind_up(self) -> None:
+        """The process ends: take what still lands in a moment, give the rest back."""
+        until = time.monotonic() + GRACE_SECONDS
+        while self.flights.count and time.monotonic() < until:
+            landed = self.flights.next(until - time.monotonic())
+            if landed is not None:
+                self._land(landed)
+        raise Stopped
+
+    # --- Out ---------------------------------------------------------------------------------
+
+    def _launch(self, waiting: _Waiting) -> None:
+        row = waiting.row
+        if waiting.call is None and not self._prepare(waiting):
+            return
+        call = waiting.call
+        assert call is not None
+        if not results.ask(self.lease, row.pk, segments.compress(call.request_bytes())):
+            self._no_call_left(row)
+            return
+        row.calls += 1
+        timeout = settings.REPLAY_CALL_TIMEOUT_SECONDS
+        self.flights.start(waiting, lambda: send(call, timeout=timeout))
+
+    def _prepare(self, waiting: _Waiting) -> bool:
+        """Make the call of a row; one that cannot be made is told and left."""
+        effect = waiting.row.effect
+        assert effect is not None
+        waiting.record = recording.record(effect).value or {}
+        overrides = Overrides(self.controls.temperature, self.controls.system)
+        try:
+            waiting.call = build_call(
+                waiting.record,
+                wire_of(effect),
+                provider=self.provider,
+                model=self.model,
+                overrides=overrides,
+            )
+        except CannotAsk as error:
+            results.refuse(self.lease, waiting.row.pk, code="cannot_ask", text=str(error))
+            return False
+        return True
+
+    def _no_call_left(self, row: ReplayEffect) -> None:
+        text = f"Asked {row.calls} times without a stored answer; the plan allows no further call."
+        results.refuse(self.lease, row.pk, code="interrupted", text=text)
+
+    # --- In ----------------------------------------------------------------------------------
+
+    def _land(self, landed: Landed[_Waiting, Result]) -> None:
+        waiting, result = landed.tag, landed.result
+        if result is None:
+            self._break(waiting.row, landed.error)
+        elif result.answer is not None:
+            self._store(waiting, result, result.answer)
+        else:
+            self._fail(waiting, result)
+
+    def _store(self, waiting: _Waiting, result: Result, answer: Answer) -> None:
+        found = compare(
+            answers.recorded_side(waiting.record), answer, answers.schema_of(waiting.record)
+        )
+        stored = results.answer(
+            self.lease,
+            waiting.row.pk,
+            answer=answers.pack(answer),
+            model=clean(answer.model or "")[:NAME],
+            finish_reason=clean(answer.finish_reason or "")[:40],
+            **_compared(found),
+            **_exchanged(result),
+            **self._usage(answer),
+        )
+        if stored and found.difference.is_change and self.controls.strict:
+            self.halted = True
+
+    def _fail(self, waiting: _Waiting, result: Result) -> None:
+        row, error = waiting.row, result.error
+        assert error is not None
+        wait = next_wait(row.calls, error, most=row.calls_allowed, jitter=random.random())
+        side = answers.failed_side(error)
+        told = {"error_code": side.code[:60], "error_text": clean(error.message)[:MESSAGE]}
+        if wait is not None:
+            results.put_off(self.lease, row.pk, **told)
+            heapq.heappush(self.waiting, (time.monotonic() + wait, row.seq, waiting))
+            return
+        found = compare(answers.recorded_side(waiting.record), side)
+        columns = {**_compared(found), **_exchanged(result)}
+        results.refuse(
+            self.lease, row.pk, code=told["error_code"], text=told["error_text"], **columns
+        )
+
+    def _break(self, row: ReplayEffect, error: BaseException | None) -> None:
+        names = {"replay": self.lease.replay.public_id, "seq": row.seq}
+        logger.error("replay.call_broke", extra=names, exc_info=error)
+        text = f"{type(error).__name__}: {error}"
+        results.refuse(self.lease, row.pk, code="internal_error", text=clean(text)[:MESSAGE])
+
+    def _usage(self, answer: Answer) -> dict[str, Any]:
+        parts = dict(answer.usage)
+        names = (answer.model or "", self.model)
+        used = Usage(
+            input=parts["input"],
+            output=parts["output"],
+            cache_read=parts["cache_read"],
+            cache_write=parts["cache_write"],
+            reasoning=parts["reasoning"],
+        )
+        cost = price(used, self.lease.replay, names, self.provider.name)
+        return {**{f"{part}_tokens": count for part, count in parts.items()}, "cost": cost}
+
+
+def price(usage: Usage, replay: Replay, models: tuple[str, ...], provider: str) -> Decimal | None:
+    """What an answer of now costs, by the project's prices or the table of today."""
+    return cost_of(
+        usage,
+        family=Family.COMPLETION,
+        models=models,
+        provider=provider,
+        when=timezone.now(),
+        overrides=replay.project.price_overrides,
+    )
+
+
+def _compared(found: Comparison) -> dict[str, Any]:
+    changes = [
+        {"path": cut(c.path), "recorded": shown(c.recorded), "replayed": shown(c.replayed)}
+        for c in found.changes
+    ]
+    summary = found.summary or found.difference.label
+    return {
+        "difference": found.difference,
+        "summary": clean(summary)[: NAME * 2],
+        "changes": changes,
+    }
+
+
+def _exchanged(result: Result) -> dict[str, Any]:
+    notes = [
+        {"code": note.code, "path": cut(note.path), "message": cut(note.message)}
+        for note in result.notes
+    ]
+    return {
+        "sent": segments.compress(result.request_bytes),
+        "response": segments.compress(result.response_bytes),
+        "status_code": result.status,
+        "request_id": clean(result.request_id or "")[:NAME],
+        "latency_ms": result.latency_ms,
+        "first_token_ms": result.first_token_ms,
+        "notes": notes,
+    }

@@ -1,0 +1,303 @@
+"""What a replay will do, said before it does anything. Sends nothing, stores nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Count, Min
+from django.utils import timezone
+
+from replay import recording
+from replay.providers import (
+    BadModel,
+    CannotAsk,
+    Note,
+    Overrides,
+    Provider,
+    build_call,
+    choose,
+    providers_from_env,
+)
+from replay.questions import Candidate, Question
+from replay.wire import wire_of
+from rewyn_sdk.facts import as_list, as_object, request_history
+from runs.models import Effect, Family, Run
+from runs.prices import cost_of
+from runs.usage import Usage
+
+SAYS = {
+    "reconstruct": "reconstruct: answered from the log, and proved",
+    "prompt": "prompt replay: every recorded prompt is sent again",
+}
+CHECKED_CALLS = 100
+CHECKED_BYTES = 8 * 1024 * 1024
+"""How much of a run a plan tries out; what is behind is converted when it is asked."""
+WARNS = frozenset({"dangling_call", "orphan_result"})
+
+
+def make_plan(
+    run: Run, question: Question, candidate: Candidate | None
+) -> tuple[Candidate | None, dict[str, Any]]:
+    """The plan for one candidate, and who will be asked (None: nobody)."""
+    if question.mode == "reconstruct":
+        return None, _reconstruct(run)
+    return _Prompt(run, question, candidate).plan()
+
+
+def _reconstruct(run: Run) -> dict[str, Any]:
+    return {
+        "mode": "reconstruct",
+        "says": SAYS["reconstruct"],
+        "total": run.effect_count,
+        "components": components(run, live=frozenset()),
+        "calls": {"total": 0, "attempts_per_call": 0, "at_most": 0},
+        "tokens": {"input": 0, "output": 0, "complete": True},
+        "cost": {"estimate": 0.0, "complete": True},
+        "notes": [],
+        "warnings": _running(run),
+        "errors": [],
+    }
+
+
+def components(run: Run, live: frozenset[str]) -> list[dict[str, Any]]:
+    """Per key of the run: how it will behave, and how often the recording asked it."""
+    rows = (
+        Effect.objects.filter(run=run)
+        .values("family", "key")
+        .annotate(effects=Count("pk"), first=Min("seq"), name=Min("name"))
+        .order_by("first")
+    )
+    return [
+        {
+            "family": row["family"],
+            "label": str(Family(row["family"]).label),
+            "key": row["key"],
+            "name": row["name"] or row["key"],
+            "runs": "live" if row["family"] in live else "recorded",
+            "effects": row["effects"],
+        }
+        for row in rows
+    ]
+
+
+def _running(run: Run) -> list[dict[str, Any]]:
+    if run.status != "running":
+        return []
+    text = "This run has not ended; what comes later is not in the replay."
+    return [{"code": "still_running", "message": text}]
+
+
+@dataclass(slots=True)
+class _Tried:
+    """What trying out the conversion of some calls showed."""
+
+    calls: int = 0
+    messages: int = 0
+    tools: set[str] = field(default_factory=set)
+    temperatures: set[float] = field(default_factory=set)
+    systems: set[str] = field(default_factory=set)
+    lanes: set[str] = field(default_factory=set)
+    apis: set[str] = field(default_factory=set)
+    notes: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+
+    def take(self, request: dict[str, Any]) -> None:
+        history = request_history(request)
+        self.calls += 1
+        self.messages += len(history)
+        self.tools |= {str(as_object(t).get("name")) for t in as_list(request.get("tools"))}
+        temperature = request.get("temperature")
+        if isinstance(temperature, int | float):
+            self.temperatures.add(float(temperature))
+        self.systems.add(system_text(history))
+
+    def note(self, seq: int, notes: tuple[Note, ...]) -> None:
+        for note in notes:
+            self.notes.setdefault((note.code, note.message), []).append(seq)
+
+
+def system_text(history: list[Any]) -> str:
+    """The system messages that lead a conversation, as one text."""
+    texts = []
+    for message in history:
+        if as_object(message).get("role") != "system":
+            break
+        texts.append(str(as_object(message).get("content") or ""))
+    return "\n\n".join(texts)
+
+
+class _Prompt:
+    """The plan of a prompt replay, put together step by step."""
+
+    def __init__(self, run: Run, question: Question, candidate: Candidate | None) -> None:
+        self.run, self.question, self.candidate = run, question, candidate
+        self.controls = question.controls
+        self.errors: list[dict[str, Any]] = []
+        self.warnings = _running(run)
+        self.effects = list(self._chosen())
+        self.candidate = candidate or self._recorded_model()
+        self.provider = self._provider()
+        self.tried = self._try_out()
+
+    def plan(self) -> tuple[Candidate | None, dict[str, Any]]:
+        told = [
+            {"code": code, "message": message, "effects": seqs}
+            for (code, message), seqs in self.tried.notes.items()
+        ]
+        return self.candidate, {
+            "mode": "prompt",
+            "says": SAYS["prompt"],
+            "candidate": str(self.candidate) if self.candidate else None,
+            "total": len(self.effects),
+            "effects": [effect.seq for effect in self.effects],
+            "components": components(self.run, live=frozenset({Family.COMPLETION})),
+            "calls": self._calls(),
+            "tokens": self._tokens(),
+            "cost": self._cost(),
+            "kept": self._kept(),
+            "changes": self._changes(),
+            "notes": [note for note in told if note["code"] not in WARNS],
+            "warnings": [*self.warnings, *(note for note in told if note["code"] in WARNS)],
+            "errors": self.errors,
+        }
+
+    # --- What is asked -----------------------------------------------------------------------
+
+    def _chosen(self) -> Iterator[Effect]:
+        """The recorded model calls to ask; positions that are none are an error."""
+        calls = Effect.objects.filter(run=self.run, family=Family.COMPLETION).order_by("seq")
+        wanted = None if self.controls.effects is None else set(self.controls.effects)
+        chosen = [effect for effect in calls if wanted is None or effect.seq in wanted]
+        missing = sorted((wanted or set()) - {effect.seq for effect in chosen})
+        if missing:
+            listed = ", ".join(f"#{seq}" for seq in missing[:10])
+            self._error("not_a_model_call", f"No model call of this run: {listed}.", "effects")
+        if not chosen and not missing:
+            self._error("no_model_calls", "This run has no model calls to replay.", "run")
+        return iter(chosen)
+
+    def _recorded_model(self) -> Candidate | None:
+        """The one model that was recorded, where no other is asked for."""
+        models = {(effect.provider, effect.name) for effect in self.effects}
+        if len(models) > 1:
+            names = ", ".join(sorted(f"{provider}:{name}" for provider, name in models))
+            text = f"The run used several models ({names}); name the model to ask."
+            self._error("several_models", text, "models")
+        if len(models) != 1:
+            return None
+        return Candidate(*models.pop())
+
+    def _provider(self) -> Provider | None:
+        if self.candidate is None:
+            return None
+        try:
+            return choose(str(self.candidate), providers_from_env(os.environ))[0]
+        except BadModel as error:
+            self._error(error.code, str(error), "models")
+            return None
+
+    def _error(self, code: str, message: str, name: str) -> None:
+        self.errors.append({"code": code, "message": message, "field": name})
+
+    # --- What it takes -----------------------------------------------------------------------
+
+    def _calls(self) -> dict[str, Any]:
+        per_call = settings.REPLAY_CALL_ATTEMPTS
+        return {
+            "total": len(self.effects),
+            "attempts_per_call": per_call,
+            "at_most": len(self.effects) * per_call,
+            "parallel": settings.REPLAY_PARALLEL_CALLS,
+            "timeout_seconds": settings.REPLAY_CALL_TIMEOUT_SECONDS,
+            "provider": self.candidate.provider if self.candidate else None,
+            "model": self.candidate.model if self.candidate else None,
+            "apis": sorted(self.tried.apis),
+            "lanes": sorted(self.tried.lanes),
+            "interrupted": "a call in flight when its worker dies is asked again, within these",
+        }
+
+    def _tokens(self) -> dict[str, Any]:
+        counted = [e for e in self.effects if e.input_tokens is not None]
+        known = bool(counted)
+        return {
+            "input": sum(e.input_tokens or 0 for e in counted) if known else None,
+            "output": sum(e.output_tokens or 0 for e in counted) if known else None,
+            "complete": len(counted) == len(self.effects),
+        }
+
+    def _cost(self) -> dict[str, Any]:
+        """By the recording's tokens at today's price; unknown is null and never zero."""
+        costs = [self._cost_of(effect) for effect in self.effects]
+        known = [cost for cost in costs if cost is not None]
+        recorded = [effect.cost for effect in self.effects if effect.cost is not None]
+        return {
+            "estimate": float(sum(known, Decimal(0))) if known else None,
+            "complete": len(known) == len(costs),
+            "recorded": float(sum(recorded, Decimal(0))) if recorded else None,
+            "recorded_complete": len(recorded) == len(costs),
+        }
+
+    def _cost_of(self, effect: Effect) -> Decimal | None:
+        if self.candidate is None:
+            return None
+        return cost_of(
+            Usage(input=effect.input_tokens, output=effect.output_tokens),
+            family=Family.COMPLETION,
+            models=(self.candidate.model,),
+            provider=self.provider.name if self.provider else self.candidate.provider,
+            when=timezone.now(),
+            overrides=self.run.project.price_overrides,
+        )
+
+    def _kept(self) -> dict[str, Any]:
+        return {
+            "messages": self.tried.messages,
+            "tool_definitions": len(self.tried.tools),
+            "of_calls": self.tried.calls,
+        }
+
+    def _changes(self) -> list[dict[str, Any]]:
+        changes: list[dict[str, Any]] = []
+        if self.controls.temperature is not None:
+            recorded = sorted(self.tried.temperatures)
+            told = {"recorded": recorded, "replayed": self.controls.temperature}
+            changes.append({"what": "temperature", **told})
+        if self.controls.system is not None:
+            changes.append({"what": "system", "texts_replaced": len(self.tried.systems)})
+        return changes
+
+    # --- What cannot be carried ----------------------------------------------------------------
+
+    def _try_out(self) -> _Tried:
+        tried, size = _Tried(), 0
+        for effect in self.effects[:CHECKED_CALLS]:
+            size += effect.length
+            if size > CHECKED_BYTES and tried.calls:
+                break
+            record = recording.record(effect).value or {}
+            tried.take(as_object(as_object(record.get("kind")).get("request")))
+            if self.provider and self.candidate:
+                self._convert(tried, effect, record, self.provider, self.candidate.model)
+        if tried.calls < len(self.effects):
+            text = f"Tried out on the first {tried.calls} of {len(self.effects)} calls."
+            self.warnings.append({"code": "partly_checked", "message": text})
+        return tried
+
+    def _convert(
+        self, tried: _Tried, effect: Effect, record: dict[str, Any], provider: Provider, model: str
+    ) -> None:
+        overrides = Overrides(self.controls.temperature, self.controls.system)
+        try:
+            call = build_call(
+                record, wire_of(effect), provider=provider, model=model, overrides=overrides
+            )
+        except CannotAsk as error:
+            tried.notes.setdefault(("cannot_ask", str(error)), []).append(effect.seq)
+            return
+        tried.lanes.add(call.lane)
+        tried.apis.add(call.dialect)
+        tried.note(effect.seq, call.notes)

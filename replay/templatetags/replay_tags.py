@@ -1,0 +1,137 @@
+"""How replays are put on a page."""
+
+from __future__ import annotations
+
+from django import template
+from django.utils.html import escape, format_html, format_html_join
+
+from replay import figures
+from replay.differences import Difference
+from replay.figures import Shift
+from replay.models import Replay, ReplayEffect
+from replay.sides import Block, Piece
+from runs.messages.loose import clean
+
+register = template.Library()
+
+_STATUS_TONES = {"succeeded": "ok", "failed": "bad", "partial": "warn", "cancelled": "warn"}
+_CLASS_TONES = {
+    Difference.SAME: "ok",
+    Difference.EQUIVALENT: "ok",
+    Difference.WORDING: "muted",
+    Difference.FACTS: "warn",
+    Difference.ARGUMENTS: "warn",
+}
+_PROVEN_TONES = {"proven": "ok", "explained": "warn", "contradicted": "bad", "broken": "bad"}
+_STATES = {"pending": "waits", "in_flight": "in flight", "interrupted": "interrupted"}
+
+
+@register.simple_tag
+def replay_status(replay: Replay) -> str:
+    tone = _STATUS_TONES.get(replay.status, "muted")
+    return format_html('<span class="tag {}">{}</span>', tone, replay.status)
+
+
+@register.simple_tag
+def class_tag(row: ReplayEffect) -> str:
+    """The class of a row; where there is none yet, how far its call is."""
+    if row.proven and row.difference == Difference.SAME:
+        return format_html(
+            '<span class="tag {}">{}</span>', _PROVEN_TONES.get(row.proven, "muted"), row.proven
+        )
+    if not row.difference:
+        tone = "warn" if row.state == "interrupted" else "muted"
+        told = _STATES.get(row.state, row.state)
+        return format_html('<span class="tag {}">{}</span>', tone, told)
+    difference = Difference(row.difference)
+    tone = _CLASS_TONES.get(difference, "bad")
+    return format_html('<span class="tag {}">{}</span>', tone, difference.label)
+
+
+@register.filter
+def yes_no(value: bool | None) -> str:
+    return "—" if value is None else "yes" if value else "no"
+
+
+@register.filter
+def tone_of(value: bool | None) -> str:
+    return "muted" if value is None else "ok" if value else "bad"
+
+
+@register.filter
+def cost_of(replay: Replay) -> Shift:
+    known = (replay.original_cost_complete, replay.cost_complete)
+    return figures.cost_shift(replay.original_cost, replay.cost, known=known)
+
+
+@register.filter
+def latency_of(replay: Replay) -> Shift:
+    return figures.time_shift(replay.original_latency_ms, replay.latency_ms)
+
+
+@register.filter
+def tokens_of(replay: Replay) -> Shift:
+    before = _sum(replay.original_input_tokens, replay.original_output_tokens)
+    after = _sum(replay.input_tokens, replay.output_tokens)
+    known = (replay.original_tokens_complete, replay.tokens_complete)
+    return figures.token_shift(before, after, known=known)
+
+
+def _sum(asked: int | None, said: int | None) -> int | None:
+    return None if asked is None and said is None else (asked or 0) + (said or 0)
+
+
+@register.filter
+def row_cost(row: ReplayEffect) -> Shift:
+    return figures.cost_shift(row.effect.cost if row.effect else None, row.cost)
+
+
+@register.filter
+def row_latency(row: ReplayEffect) -> Shift:
+    return figures.time_shift(row.effect.duration_ms if row.effect else None, row.latency_ms)
+
+
+@register.simple_tag
+def shift(change: Shift) -> str:
+    """`before → after` and by how much in percent."""
+    small = format_html(' <small class="{}" title="{}">{}</small>', change.tone, change.by,
+                        change.percent or change.by) if change.by else ""  # fmt: skip
+    return format_html("{} → {}{}", change.before, change.after, small)
+
+
+@register.simple_tag
+def pieces(block: Block) -> str:
+    """A block's body with what left and what came marked."""
+    return format_html_join("", "{}", ([_piece(piece)] for piece in block.body))
+
+
+@register.simple_tag
+def title(block: Block) -> str:
+    return format_html_join("", "{}", ([_piece(piece)] for piece in block.title))
+
+
+def _piece(piece: Piece) -> str:
+    if not piece.mark:
+        return escape(piece.text)
+    return format_html("<{0}>{1}</{0}>", piece.mark, piece.text)
+
+
+@register.filter
+def plainly(value: object) -> str:
+    """A recorded value as a person reads it: texts in quotes, nothing as an em dash."""
+    if value is None:
+        return "nothing"
+    return f"“{clean(value)}”" if isinstance(value, str) else str(value)
+
+
+@register.filter
+def seqs(numbers: list[int]) -> str:
+    """`#2 to #4, #9`: positions with neighbours drawn together."""
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and spans[-1][1] == number - 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    told = [f"#{a}" if a == b else f"#{a} to #{b}" for a, b in spans[:12]]
+    return ", ".join(told) + (f" and {len(spans) - 12} more" if len(spans) > 12 else "")

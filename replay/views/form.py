@@ -1,0 +1,93 @@
+"""The replay form: what is changed on the left, what will happen on the right."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+from django.views.decorators.vary import vary_on_headers
+
+from replay.forms import Recorded, ReplayForm, recorded
+from replay.jobs import Asker
+from replay.models import Replay
+from replay.providers import providers_from_env
+from replay.start import Planned, plans, start
+from runs.access import get_run_or_404, signed_in
+from runs.accounts.models import Role
+from runs.models import Run
+from runs.refusals import Refused
+
+SUGGESTED = 20
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@vary_on_headers("HX-Request", "HX-Target")
+def new_replay(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
+    run = get_run_or_404(request, slug, run_id, Role.MEMBER)
+    known = recorded(run)
+    if request.method == "POST":
+        return _start(request, run, ReplayForm(run, request.POST, known))
+    form = ReplayForm(run, request.GET, known)
+    return render(request, _template(request), _context(run, form, known))
+
+
+def _template(request: HttpRequest) -> str:
+    live = request.headers.get("HX-Request") and request.headers.get("HX-Target") == "plan"
+    return "replay/replay_form.html#answer" if live else "replay/replay_form.html"
+
+
+def _start(request: HttpRequest, run: Run, form: ReplayForm) -> HttpResponse:
+    """Start what was planned; a plan that cannot be carried out is shown again with the reason."""
+    slug = run.project.slug
+    try:
+        if form.question is None:
+            raise form.error or Refused("invalid", "This cannot be replayed.")
+        started = start(run, form.question, Asker(user=signed_in(request)))
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+        return render(
+            request, "replay/replay_form.html", _context(run, form, form.known), status=422
+        )
+    if started.experiment is not None:
+        list_url = reverse("replay:list", args=[slug])
+        return redirect(f"{list_url}?experiment={started.experiment.public_id}")
+    return redirect("replay:detail", slug, started.replays[0].public_id)
+
+
+def _context(run: Run, form: ReplayForm, known: Recorded) -> dict[str, Any]:
+    planned = plans(run, form.question) if form.question else []
+    errors = [error for one in planned for error in one.plan["errors"]]
+    return {
+        "run": run,
+        "form": form,
+        "known": known,
+        "planned": planned,
+        "errors": errors,
+        "total": sum(one.plan["calls"]["total"] for one in planned),
+        "cost": _together(planned),
+        "can_start": bool(planned) and not errors,
+        "suggested": _suggested(run),
+        "providers": sorted(providers_from_env(os.environ)),
+    }
+
+
+def _together(planned: list[Planned]) -> dict[str, Any]:
+    """The estimate over all candidates: unknown where none is known, at least where some are."""
+    costs = [one.plan["cost"] for one in planned]
+    known = [cost["estimate"] for cost in costs if cost["estimate"] is not None]
+    return {
+        "estimate": sum(known) if known else None,
+        "complete": all(cost["estimate"] is not None and cost["complete"] for cost in costs),
+    }
+
+
+def _suggested(run: Run) -> list[str]:
+    """Models that were asked in this project lately."""
+    asked = Replay.objects.filter(project=run.project).exclude(model="").order_by("-pk")
+    latest = asked.values_list("provider", "model")[:200]
+    return list(dict.fromkeys(f"{provider}:{model}" for provider, model in latest))[:SUGGESTED]

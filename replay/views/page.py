@@ -1,0 +1,156 @@
+"""One replay: its verdict, its progress, its rows, and two answers side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from replay import answers, jobs, recording
+from replay.models import Replay, ReplayEffect, ReplayMode
+from replay.sides import SHOWS, Show, Sides, side_by_side
+from replay.views.access import get_replay_or_404
+from runs import segments
+from runs.accounts.models import Role
+
+ROWS = 200
+STOP_POLLING = 286
+"""htmx ends a poll that is answered with this status."""
+
+
+class PlaceForm(forms.Form):
+    """The state of the page in its address; what cannot be is left out."""
+
+    at = forms.IntegerField(min_value=1, max_value=2**31 - 1, required=False)
+    after = forms.IntegerField(min_value=0, max_value=2**31 - 1, required=False)
+    show = forms.ChoiceField(choices=[(show, show) for show in SHOWS], required=False)
+    changed = forms.BooleanField(required=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    at: int | None
+    after: int
+    show: Show
+    changed: bool
+
+    @classmethod
+    def of(cls, request: HttpRequest) -> Place:
+        form = PlaceForm(request.GET)
+        form.full_clean()
+        given = form.cleaned_data
+        chosen = given.get("show")
+        show = next((show for show in SHOWS if show == chosen), SHOWS[0])
+        return cls(given.get("at"), given.get("after") or 0, show, bool(given.get("changed")))
+
+
+@require_safe
+@vary_on_headers("HX-Request", "HX-Target")
+def replay_detail(request: HttpRequest, slug: str, replay_id: str) -> HttpResponse:
+    replay = get_replay_or_404(request, slug, replay_id)
+    place = Place.of(request)
+    target = request.headers.get("HX-Target") if request.headers.get("HX-Request") else None
+    if target == "pair":
+        context = {"replay": replay, **_selected(replay, place)}
+        return render(request, "replay/replay_detail.html#selection", context)
+    context = {"replay": replay, **_rows(replay, place), **_selected(replay, place)}
+    if target == "live":
+        status = STOP_POLLING if replay.is_final else 200
+        return render(request, "replay/replay_detail.html#live", context, status=status)
+    return render(request, "replay/replay_detail.html", context)
+
+
+def _rows(replay: Replay, place: Place) -> dict[str, Any]:
+    """A window of rows that holds the selected one."""
+    rows = ReplayEffect.objects.filter(replay=replay).for_list()
+    if place.changed:
+        rows = rows.changed()
+    after = place.after or _window_of(rows, place.at)
+    window = list(rows.filter(seq__gt=after)[: ROWS + 1])
+    return {
+        "rows": window[:ROWS],
+        "place": place,
+        "after": after,
+        "later": window[ROWS - 1].seq if len(window) > ROWS else None,
+    }
+
+
+def _window_of(rows: QuerySet[ReplayEffect], at: int | None) -> int:
+    """Where the window begins: at the top, or at the selected row where that is far below."""
+    if at is None or rows.filter(seq__lt=at).count() < ROWS:
+        return 0
+    return at - 1
+
+
+def _selected(replay: Replay, place: Place) -> dict[str, Any]:
+    """The selected row with both sides, and the differences before and behind it."""
+    row = _row_at(replay, place)
+    if row is None:
+        return {"row": None, "place": place}
+    changed = ReplayEffect.objects.filter(replay=replay).changed().order_by("seq")
+    return {
+        "row": row,
+        "place": place,
+        "sides": _sides(row, place.show) if replay.mode == ReplayMode.PROMPT else None,
+        "shows": [(show, show.upper() if show == "json" else show.title()) for show in SHOWS],
+        "following": changed.filter(seq__gt=row.seq).values_list("seq", flat=True).first(),
+        "previous": changed.filter(seq__lt=row.seq).values_list("seq", flat=True).last(),
+    }
+
+
+def _row_at(replay: Replay, place: Place) -> ReplayEffect | None:
+    """The row of the address; without one the first that differs, else the first."""
+    rows = ReplayEffect.objects.filter(replay=replay)
+    rows = rows.select_related("effect").defer("sent", "response").order_by("seq")
+    if place.at is not None:
+        return rows.filter(seq=place.at).first()
+    if replay.mode != ReplayMode.PROMPT:
+        return None
+    return rows.changed().first() or rows.first()
+
+
+def _sides(row: ReplayEffect, show: Show) -> Sides:
+    record = recording.record(row.effect).value if row.effect else None
+    recorded = answers.recorded_side(record) if record else None
+    return side_by_side(recorded, answers.replayed_side(row), show)
+
+
+@require_POST
+def cancellation(request: HttpRequest, slug: str, replay_id: str) -> HttpResponseRedirect:
+    replay = get_replay_or_404(request, slug, replay_id, Role.MEMBER)
+    if not jobs.cancel(replay):
+        messages.info(request, "It was over already.")
+    return redirect("replay:detail", slug, replay_id)
+
+
+@require_POST
+def another_try(request: HttpRequest, slug: str, replay_id: str) -> HttpResponseRedirect:
+    replay = get_replay_or_404(request, slug, replay_id, Role.MEMBER)
+    if not jobs.retry(replay):
+        messages.error(request, "There is nothing to ask again, or it is being asked already.")
+    return redirect("replay:detail", slug, replay_id)
+
+
+BODIES = ("sent", "response")
+
+
+@require_safe
+def body(request: HttpRequest, slug: str, replay_id: str, seq: int, side: str) -> HttpResponse:
+    """The very bytes that were sent or received for one call, as a text nobody runs."""
+    replay = get_replay_or_404(request, slug, replay_id)
+    row = ReplayEffect.objects.filter(replay=replay, seq=seq).first()
+    data = getattr(row, side) if row is not None and side in BODIES else None
+    if data is None:
+        raise Http404
+    answer = HttpResponse(segments.decompress(data), content_type="text/plain; charset=utf-8")
+    name = f"{replay.public_id}-{seq}-{side}.json"
+    answer["Content-Disposition"] = f'inline; filename="{name}"'
+    answer["Content-Security-Policy"] = "default-src 'none'; sandbox"
+    return answer

@@ -1,0 +1,21 @@
+"""The provider exchange that was recorded beside an effect."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from runs import segments
+from runs.models import Effect
+
+
+def wire_of(effect: Effect) -> dict[str, Any] | None:
+    """The recorded exchange as an object, None where none was sent."""
+    data = segments.read_wire(effect)
+    if data is None:
+        return None
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

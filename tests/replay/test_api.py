@@ -1,0 +1,188 @@
+"""`/api/v1/replays` over HTTP."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from replay import jobs
+from replay.models import Replay
+from runs.accounts import keys
+from runs.accounts.models import Project, Scope
+
+
+@pytest.fixture(autouse=True)
+def rung(monkeypatch) -> list[str]:
+    heard: list[str] = []
+    monkeypatch.setattr(
+        jobs.current_app, "send_task", lambda name, args, **options: heard.append(args[0])
+    )
+    return heard
+
+
+@pytest.fixture
+def run(store, read_log):
+    return store(read_log("02-two-tools-memory"))
+
+
+@pytest.fixture
+def post(api):
+    def send(path="", **body):
+        answer = api("POST", f"/api/v1/replays{path}", json.dumps(body).encode())
+        return answer.status_code, answer.json()
+
+    return send
+
+
+@pytest.fixture
+def get(api):
+    def ask(path=""):
+        answer = api("GET", f"/api/v1/replays{path}")
+        return answer.status_code, answer.json()
+
+    return ask
+
+
+def test_a_reconstruction_is_queued_with_its_plan(run, post):
+    status, replay = post(run="run-1", mode="reconstruct")
+    assert (status, replay["status"], replay["mode"]) == (201, "queued", "reconstruct")
+    assert replay["id"].startswith("rp_")
+    assert replay["url"] == f"/p/acme/replays/{replay['id']}"
+    assert replay["plan"]["calls"]["total"] == 0
+    assert [c["runs"] for c in replay["plan"]["components"]] == ["recorded"] * 4
+
+
+def test_a_finished_reconstruction_shows_its_proof(run, post, get):
+    _, replay = post(run="run-1")
+    jobs.run_job(replay["id"])
+    status, done = get(f"/{replay['id']}")
+    assert (status, done["status"], done["identical"], done["faithful"]) == (
+        200, "succeeded", True, True,
+    )  # fmt: skip
+    assert (done["cost"], done["changed"], done["mismatches"]) == (0.0, 0, [])
+    assert done["proof"]["unproven"] == [6]
+
+
+def test_the_rows_of_a_reconstruction(run, post, get):
+    _, replay = post(run="run-1")
+    jobs.run_job(replay["id"])
+    _, rows = get(f"/{replay['id']}/effects")
+    assert [r["class"] for r in rows["results"]] == ["same"] * 6
+    assert [r["proven"] for r in rows["results"]] == ["proven"] * 5 + ["unproven"]
+
+
+def test_rows_come_in_pages(run, post, get):
+    _, replay = post(run="run-1")
+    jobs.run_job(replay["id"])
+    _, first = get(f"/{replay['id']}/effects?limit=4")
+    _, second = get(f"/{replay['id']}/effects?limit=4&after={first['next']}")
+    assert [r["seq"] for r in first["results"] + second["results"]] == [1, 2, 3, 4, 5, 6]
+    assert second["next"] is None
+
+
+def test_only_changed_rows(run, post, get):
+    _, replay = post(run="run-1")
+    jobs.run_job(replay["id"])
+    _, rows = get(f"/{replay['id']}/effects?changed=true")
+    assert rows["results"] == []
+
+
+def test_a_plan_stores_and_rings_nothing(run, post, rung):
+    status, planned = post(run="run-1", plan_only=True)
+    assert (status, planned["status"], planned["id"]) == (200, "planned", None)
+    assert planned["plan"]["total"] == 6
+    assert (Replay.objects.count(), rung) == (0, [])
+
+
+def test_asking_twice_gives_the_same_replay(run, post):
+    assert post(run="run-1")[1]["id"] == post(run="run-1")[1]["id"]
+    assert post(run="run-1")[0] == 200
+
+
+def test_the_list_has_the_newest_first(run, post, get):
+    ids = []
+    for _ in range(3):
+        ids.append(post(run="run-1")[1]["id"])
+        jobs.run_job(ids[-1])
+    _, page = get("?limit=2")
+    _, rest = get(f"?limit=2&cursor={page['next']}")
+    assert [r["id"] for r in page["results"] + rest["results"]] == ids[::-1]
+    assert rest["next"] is None
+
+
+def test_the_list_is_filtered(run, post, get):
+    post(run="run-1")
+    assert len(get("?run=run-1&status=queued&mode=reconstruct")[1]["results"]) == 1
+    assert get("?run=run-2")[1]["results"] == []
+
+
+def test_cancel_and_retry(run, post, rung, django_capture_on_commit_callbacks):
+    _, replay = post(run="run-1")
+    assert post(f"/{replay['id']}/cancel")[1]["status"] == "cancelled"
+    with django_capture_on_commit_callbacks(execute=True):
+        status, again = post(f"/{replay['id']}/retry")
+    assert (status, again["status"], rung) == (200, "queued", [replay["id"]])
+
+
+def test_cancelling_twice_is_no_error(run, post):
+    _, replay = post(run="run-1")
+    assert [post(f"/{replay['id']}/cancel")[0] for _ in range(2)] == [200, 200]
+
+
+def test_what_runs_is_not_retried(run, post):
+    _, replay = post(run="run-1")
+    status, answer = post(f"/{replay['id']}/retry")
+    assert (status, answer["error"]["code"]) == (409, "conflict")
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code", "field"),
+    [
+        ({"run": "run-2"}, 404, "not_found", "run"),
+        ({"run": "run-1", "mode": "execute"}, 422, "mode_not_available", "mode"),
+        ({"run": "run-1", "colour": 1}, 422, "unknown_field", "colour"),
+        ({"run": "run-1", "temperature": 9}, 422, "invalid", "temperature"),
+    ],
+)
+def test_what_is_wrong_is_named(run, post, body, status, code, field):
+    answered, answer = post(**body)
+    assert (answered, answer["error"]["code"], answer["error"]["field"]) == (status, code, field)
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"[" * 10_000, b'{"run": NaN}'])
+def test_a_body_that_is_no_json_is_refused(run, api, body):
+    answer = api("POST", "/api/v1/replays", body)
+    assert answer.status_code in (400, 422)
+    assert answer.json()["error"]["code"] in ("malformed", "invalid", "invalid_utf8")
+
+
+@pytest.mark.parametrize(
+    "path", ["?limit=0", "?limit=x", "?limit=999", "?cursor=-1", "?status=odd", "?run=%00"]
+)
+def test_a_query_that_cannot_be_is_refused(run, get, path):
+    assert get(path)[0] == 422
+
+
+PATHS = [("GET", ""), ("GET", "/effects"), ("POST", "/cancel"), ("POST", "/retry")]
+
+
+@pytest.mark.parametrize(("method", "path"), PATHS)
+def test_another_project_s_key_finds_nothing(run, post, api, method, path):
+    _, replay = post(run="run-1")
+    other = Project.objects.create(slug="other", name="Other")
+    stranger = keys.mint(project=other, name="k", scope=Scope.ADMIN)[1]
+    answer = api(method, f"/api/v1/replays/{replay['id']}{path}", key=stranger)
+    assert answer.status_code == 404
+    assert answer.json()["error"]["code"] == "not_found"
+
+
+@pytest.mark.parametrize(
+    ("scope", "reads", "starts"),
+    [(Scope.INGEST, 403, 403), (Scope.READ, 200, 403), (Scope.REPLAY, 200, 201)],
+)
+def test_what_a_key_may_do(run, api, project, scope, reads, starts):
+    token = keys.mint(project=project, name="k", scope=scope)[1]
+    assert api("GET", "/api/v1/replays", key=token).status_code == reads
+    body = json.dumps({"run": "run-1"}).encode()
+    assert api("POST", "/api/v1/replays", body, key=token).status_code == starts

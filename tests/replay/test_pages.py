@@ -1,0 +1,277 @@
+"""Pages of replays: the whole of what a person can do, without JavaScript."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.test import Client
+
+from replay import jobs
+from replay.models import Replay, ReplayEffect
+
+SAY = {"answer": {"text": "Take an umbrella to the Munch museum."}}
+FORM = "/p/acme/runs/run-1/replay"
+HX = {"HX-Request": "true"}
+
+
+@pytest.fixture(autouse=True)
+def deaf(monkeypatch):
+    monkeypatch.setattr(jobs.current_app, "send_task", lambda *args, **options: None)
+
+
+@pytest.fixture
+def run(store, read_log):
+    return store(read_log("02-two-tools-memory"))
+
+
+@pytest.fixture
+def page(member_client):
+    def get(path: str, **headers) -> str:
+        answer = member_client.get(path, headers=headers)
+        assert answer.status_code in (200, 286), answer.status_code
+        return answer.content.decode()
+
+    return get
+
+
+@pytest.fixture
+def asked(run, provider, member_client):
+    """A finished prompt replay that was started from the form."""
+    provider(SAY)
+    answer = member_client.post(FORM, {"model": "openai:gpt-b"})
+    replay = Replay.objects.get(public_id=answer["Location"].rpartition("/")[2])
+    jobs.run_job(replay.public_id)
+    replay.refresh_from_db()
+    return replay
+
+
+def test_the_form_names_the_mode_that_follows(run, page, provider):
+    provider(SAY)
+    assert "reconstruct: answered from the log" in page(FORM)
+    assert "every recorded prompt is sent again" in page(f"{FORM}?model=openai:gpt-b")
+
+
+def test_the_plan_says_how_many_calls_and_what_they_may_cost(run, page, provider):
+    fake = provider(SAY)
+    shown = page(f"{FORM}?model=openai:gpt-b")
+    assert "Start 2 calls" in shown
+    assert re.search(r"<b>2</b> to openai, 8 with every retry", shown)
+    assert re.search(r"Estimated cost</dt><dd><b>unknown", shown)
+    assert fake.asked == []
+
+
+def test_several_models_are_planned_together(run, page, provider):
+    provider(SAY)
+    shown = page(f"{FORM}?model=openai:a&model=anthropic:b")
+    assert "Start 4 calls" in shown
+    assert "against 2 models" in shown
+
+
+def test_a_missing_key_is_said_before_the_start(run, page, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    shown = page(f"{FORM}?model=openai:gpt-b")
+    assert "OPENAI_API_KEY is not set" in shown
+    assert re.search(r'<button id="go"[^>]* disabled', shown)
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("model=gpt", "A model is written as"),
+        ("model=openai:b&temperature=warm", "The temperature is a number"),
+        ("model=openai:b&calls=choose&effects=2,x", "is no position of a call"),
+        ("model=openai:b&calls=choose&effects=3", "No model call of this run: #3"),
+        ("model=openai:b&calls=from&from=99", "No model call is chosen"),
+    ],
+)
+def test_what_cannot_be_replayed_is_said_in_place(run, page, provider, query, told):
+    provider(SAY)
+    assert told in page(f"{FORM}?{query}").replace("&#x27;", "'")
+
+
+def test_the_live_plan_is_a_part_of_the_page(run, page, provider):
+    provider(SAY)
+    part = page(f"{FORM}?model=openai:gpt-b", **HX, **{"HX-Target": "plan"})
+    assert part.lstrip().startswith('<aside id="plan"')
+    assert 'id="go"' in part and "<html" not in part
+
+
+def test_starting_leads_to_the_replay(asked):
+    assert (asked.status, asked.changed, asked.candidate) == ("succeeded", 2, "openai:gpt-b")
+
+
+def test_the_form_sends_exactly_what_was_planned(run, provider, member_client):
+    fake = provider(SAY)
+    data = {"model": ["openai:gpt-b", ""], "temperature": "0", "system": "Be\r\nterse.",
+            "calls": "choose", "effects": "5"}  # fmt: skip
+    answer = member_client.post(FORM, data)
+    jobs.run_job(answer["Location"].rpartition("/")[2])
+    assert len(fake.asked) == 1
+    assert fake.asked[0].body["messages"][0]["content"] == "Be\nterse."
+    assert fake.asked[0].body["temperature"] == 0
+
+
+def test_a_plan_that_cannot_be_carried_out_starts_nothing(run, member_client, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    answer = member_client.post(FORM, {"model": "openai:gpt-b"})
+    assert (answer.status_code, Replay.objects.count()) == (422, 0)
+
+
+def test_two_models_lead_to_their_experiment(run, provider, member_client):
+    provider(SAY)
+    answer = member_client.post(FORM, {"model": ["openai:a", "openai:b"]})
+    assert re.fullmatch(r"/p/acme/replays\?experiment=ex_\w+", answer["Location"])
+    listed = member_client.get(answer["Location"]).content.decode()
+    assert "openai:a" in listed and "openai:b" in listed
+
+
+def test_the_replay_shows_its_verdict_and_rows(asked, page):
+    shown = page(f"/p/acme/replays/{asked.public_id}")
+    assert "2 of 2" in shown
+    assert "drops weather, opening_hours" in shown
+    assert '<span class="tag bad">tool calls</span>' in shown
+
+
+def test_both_sides_of_a_row_are_shown_as_words(asked, page):
+    shown = page(f"/p/acme/replays/{asked.public_id}?at=5")
+    recorded, replayed = shown.split('id="replayed-heading"')
+    assert "<del>" in recorded and "<ins>" in replayed
+    assert "Munch museum" in replayed
+    assert "/p/acme/runs/run-1?at=5" in recorded
+
+
+@pytest.mark.parametrize("show", ["words", "lines", "json"])
+def test_each_way_to_show_is_in_the_address(asked, page, show):
+    shown = page(f"/p/acme/replays/{asked.public_id}?at=5&show={show}")
+    assert re.search(rf'show={show}[^>]* aria-current="true"', shown)
+
+
+def test_a_step_swaps_the_pair_alone(asked, page):
+    part = page(f"/p/acme/replays/{asked.public_id}?at=5", **HX, **{"HX-Target": "pair"})
+    assert '<div id="pair">' in part and "<html" not in part and 'id="live"' not in part
+
+
+def test_the_poll_ends_when_the_replay_has(asked, member_client):
+    live = {**HX, "HX-Target": "live"}
+    url = f"/p/acme/replays/{asked.public_id}"
+    assert member_client.get(url, headers=live).status_code == 286
+    Replay.objects.update(status="running", finished_at=None)
+    answer = member_client.get(url, headers=live)
+    assert (answer.status_code, "every 1s" in answer.content.decode()) == (200, True)
+
+
+def test_back_never_shows_a_bare_part(asked, member_client):
+    answer = member_client.get(f"/p/acme/replays/{asked.public_id}")
+    assert "HX-Request" in answer["Vary"]
+
+
+def test_what_was_sent_and_received_can_be_read(asked, member_client):
+    url = f"/p/acme/replays/{asked.public_id}/effects/5"
+    sent = member_client.get(f"{url}/sent")
+    assert sent["Content-Type"] == "text/plain; charset=utf-8"
+    assert b'"model":"gpt-b"' in sent.content.replace(b": ", b":")
+    assert b"umbrella" in member_client.get(f"{url}/response").content
+    assert member_client.get(f"{url}/answer").status_code == 404
+
+
+def test_the_proof_page_names_what_does_not_hold(store, read_log, page, reconstruct):
+    log = read_log("02-two-tools-memory")
+    log["records"][2]["outcome"]["Ok"]["result"]["value"][0]["value"]["celsius"] = 15
+    replay = reconstruct(store(log, "bad"))
+    shown = page(f"/p/acme/replays/{replay.public_id}")
+    assert "/outcome/Ok/result/value/0/value/celsius" in shown
+    assert '<td class="wide">15</td><td class="wide">14</td>' in shown
+    assert "it contradicts itself" in shown
+
+
+def test_the_proof_page_says_what_cannot_be_proved(run, page, reconstruct):
+    shown = page(f"/p/acme/replays/{reconstruct(run).public_id}")
+    assert "1 effect no later request mentions" in shown
+    assert "/p/acme/runs/run-1?at=6" in shown
+
+
+def test_a_model_s_words_are_text(run, provider, member_client, page):
+    provider({"answer": {"text": "<script>alert(1)</script><img src=x onerror=y>"}})
+    answer = member_client.post(FORM, {"model": "openai:gpt-b"})
+    jobs.run_job(answer["Location"].rpartition("/")[2])
+    shown = page(f"{answer['Location']}?at=5")
+    assert "<script>alert" not in shown and "<img src=x" not in shown
+    assert "&lt;script&gt;" in shown
+
+
+def test_stop_and_ask_again(run, provider, member_client):
+    provider(SAY)
+    location = member_client.post(FORM, {"model": "openai:gpt-b"})["Location"]
+    member_client.post(f"{location}/cancellation")
+    assert Replay.objects.get().status == "cancelled"
+    member_client.post(f"{location}/retry")
+    assert Replay.objects.get().status == "queued"
+
+
+def test_the_run_s_page_gets_its_replays(asked, page):
+    shown = page("/p/acme/runs/run-1/replays")
+    assert "openai:gpt-b" in shown and "changed 2 of 2" in shown and "<html" not in shown
+
+
+def test_a_run_without_replays_gets_nothing(run, page):
+    assert page("/p/acme/runs/run-1/replays").strip() == ""
+
+
+def test_the_list_is_filtered_by_its_address(asked, page):
+    assert asked.public_id in page("/p/acme/replays?mode=prompt&status=succeeded")
+    assert "No replay matches" in page("/p/acme/replays?status=failed")
+    assert asked.public_id in page("/p/acme/replays?status=nonsense&before=x")
+
+
+ROUTES = [
+    "/p/acme/replays",
+    "/p/acme/replays/{id}",
+    "/p/acme/replays/{id}/effects/5/sent",
+    "/p/acme/runs/run-1/replays",
+    FORM,
+]
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_stranger_finds_nothing(asked, make_member, django_user_model, route):
+    client = Client()
+    stranger = django_user_model.objects.create_user("stranger@example.com", "x")
+    client.force_login(stranger, backend="django.contrib.auth.backends.ModelBackend")
+    assert client.get(route.format(id=asked.public_id)).status_code == 404
+
+
+@pytest.mark.parametrize("route", ["/cancellation", "/retry"])
+def test_a_viewer_looks_and_changes_nothing(asked, make_member, route):
+    client = Client()
+    client.force_login(make_member("viewer"), backend="django.contrib.auth.backends.ModelBackend")
+    url = f"/p/acme/replays/{asked.public_id}"
+    assert client.get(url).status_code == 200
+    assert client.post(f"{url}{route}").status_code == 403
+    assert client.get(FORM).status_code == 403
+
+
+@pytest.mark.parametrize("path", ["/p/acme/replays/rp_none", "/p/acme/runs/none/replay"])
+def test_what_is_not_there(run, member_client, path):
+    assert member_client.get(path).status_code == 404
+
+
+def test_a_page_asks_the_database_a_bounded_number_of_times(
+    asked, member_client, django_assert_max_num_queries
+):
+    with django_assert_max_num_queries(16):
+        member_client.get(f"/p/acme/replays/{asked.public_id}?at=5")
+
+
+def test_rows_in_flight_and_interrupted_are_told_apart(run, page, provider, member_client):
+    provider(SAY)
+    location = member_client.post(FORM, {"model": "openai:gpt-b"})["Location"]
+    replay = Replay.objects.get()
+    for seq, state in ((2, "in_flight"), (5, "interrupted")):
+        effect = run.effects.get(seq=seq)
+        ReplayEffect.objects.create(replay=replay, seq=seq, effect=effect, state=state,
+                                    interruptions=state == "interrupted")  # fmt: skip
+    shown = page(location)
+    assert '<span class="tag muted">in flight</span>' in shown
+    assert '<span class="tag warn">interrupted</span>' in shown
+    assert "was interrupted 1×" in shown
