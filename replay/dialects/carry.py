@@ -117,6 +117,18 @@ def same_provider(prompt: Prompt, api: str) -> bool:
     return prompt.api is None or prompt.api.partition(".")[0] == api.partition(".")[0]
 
 
+def hosted_tools(prompt: Prompt, api: str, notes: Notes) -> list[Any]:
+    """The tools that run at the provider, for the API they were made for."""
+    kept = []
+    for index, tool in enumerate(prompt.hosted_tools):
+        if tool.api == api:
+            kept.append(dict(tool.item))
+        else:
+            said = f"the tool {tool.item.get('type')!r} runs at another API's provider"
+            notes.append(Note("hosted_tool_left_out", f"/tools/{index}", said))
+    return kept
+
+
 def unsupported(names: Iterable[str], why: str) -> dict[str, Callable[[Any], Body | str]]:
     """Spellings for options an API has no place for."""
     return {name: (lambda _value: why) for name in names}

@@ -12,6 +12,7 @@ from replay.dialects.carry import (
     Notes,
     closed_schema,
     foreign_reasoning,
+    hosted_tools,
     ids_for,
     left_out,
     object_schema,
@@ -54,7 +55,7 @@ def write(prompt: Prompt, model: str) -> tuple[Body, list[Note]]:
     body: Body = {"model": model, "messages": list(_messages(prompt, ids, notes))}
     tools = [
         {"type": "function", "function": _function(tool, notes)} for tool in prompt.tools
-    ] + _hosted(prompt, notes)
+    ] + hosted_tools(prompt, CHAT, notes)
     if tools:
         body["tools"] = tools
     _put_choice(body, prompt, notes)
@@ -105,17 +106,6 @@ def _function(tool: Any, notes: Notes) -> Body:
         "parameters": object_schema(tool.schema, f"{tool.path}/parameters", notes),
     }
     return function if tool.strict is None else {**function, "strict": tool.strict}
-
-
-def _hosted(prompt: Prompt, notes: Notes) -> list[Any]:
-    kept = []
-    for index, tool in enumerate(prompt.hosted_tools):
-        if tool.api == CHAT:
-            kept.append(dict(tool.item))
-        else:
-            said = f"the tool {tool.item.get('type')!r} runs at another API's provider"
-            notes.append(Note("hosted_tool_left_out", f"/tools/{index}", said))
-    return kept
 
 
 def _put_choice(body: Body, prompt: Prompt, notes: Notes) -> None:

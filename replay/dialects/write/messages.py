@@ -13,6 +13,7 @@ from replay.dialects.carry import (
     Notes,
     closed_schema,
     foreign_reasoning,
+    hosted_tools,
     ids_for,
     left_out,
     object_schema,
@@ -69,7 +70,7 @@ def write(prompt: Prompt, model: str) -> tuple[Body, list[Note]]:
     if system:
         body["system"] = system
     _put_temperature(body, prompt, notes)
-    tools = [_tool(tool, notes) for tool in prompt.tools] + _hosted(prompt, notes)
+    tools = [_tool(tool, notes) for tool in prompt.tools] + hosted_tools(prompt, MESSAGES, notes)
     if tools:
         body["tools"] = tools
     _put_choice(body, prompt, notes)
@@ -165,17 +166,6 @@ def _tier(tier: Any) -> Body | str:
 def _tool(tool: Any, notes: Notes) -> Body:
     schema = object_schema(tool.schema, f"{tool.path}/parameters", notes)
     return {"name": tool.name, "description": tool.description, "input_schema": schema}
-
-
-def _hosted(prompt: Prompt, notes: Notes) -> list[Any]:
-    kept = []
-    for index, tool in enumerate(prompt.hosted_tools):
-        if tool.api == MESSAGES:
-            kept.append(dict(tool.item))
-        else:
-            said = f"the tool {tool.item.get('type')!r} runs at another API's provider"
-            notes.append(Note("hosted_tool_left_out", f"/tools/{index}", said))
-    return kept
 
 
 def _put_choice(body: Body, prompt: Prompt, notes: Notes) -> None:

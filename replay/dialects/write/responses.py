@@ -12,6 +12,7 @@ from replay.dialects.carry import (
     Notes,
     closed_schema,
     foreign_reasoning,
+    hosted_tools,
     ids_for,
     left_out,
     object_schema,
@@ -58,7 +59,9 @@ def write(prompt: Prompt, model: str) -> tuple[Body, list[Note]]:
     _put_limit(body, prompt, notes)
     if prompt.temperature is not None:
         body["temperature"] = prompt.temperature
-    tools = [_function(tool, notes) for tool in prompt.tools] + _hosted(prompt, notes)
+    tools = [_function(tool, notes) for tool in prompt.tools] + hosted_tools(
+        prompt, RESPONSES, notes
+    )
     if tools:
         body["tools"] = tools
     _put_choice(body, prompt, notes)
@@ -109,17 +112,6 @@ def _function(tool: Any, notes: Notes) -> Body:
         # The API's default is strict, which most recorded schemas don't meet.
         "strict": bool(tool.strict),
     }
-
-
-def _hosted(prompt: Prompt, notes: Notes) -> list[Any]:
-    kept = []
-    for index, tool in enumerate(prompt.hosted_tools):
-        if tool.api == RESPONSES:
-            kept.append(dict(tool.item))
-        else:
-            said = f"the tool {tool.item.get('type')!r} runs at another API's provider"
-            notes.append(Note("hosted_tool_left_out", f"/tools/{index}", said))
-    return kept
 
 
 def _put_choice(body: Body, prompt: Prompt, notes: Notes) -> None:
