@@ -5,6 +5,7 @@ from __future__ import annotations
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.views.decorators.http import require_safe
 
 from replay.models import Replay, ReplayMode, ReplayStatus
 from runs.access import get_project_or_404, get_run_or_404
@@ -36,6 +37,7 @@ class ReplayListForm(forms.Form):
         return {column: given[name] for name, column in columns.items() if given.get(name)}
 
 
+@require_safe
 def replay_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_project_or_404(request, slug)
     form = ReplayListForm(request.GET)
@@ -55,6 +57,7 @@ def replay_list(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "replay/replay_list.html", context)
 
 
+@require_safe
 def panel(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     """The latest replays of a run, as a fragment of its page; empty where there are none."""
     run = get_run_or_404(request, slug, run_id)

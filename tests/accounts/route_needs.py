@@ -26,6 +26,7 @@ PARAMETERS: dict[str, object] = {
     "seq": 1,
     "field": "agent",
     "replay_id": "no-such-replay",
+    "side": "sent",
 }
 
 NEEDS: dict[str, dict[str, str]] = {
@@ -65,6 +66,13 @@ NEEDS: dict[str, dict[str, str]] = {
     "runs:effect-media": {"GET": "viewer"},
     "runs:import": {"GET": "member", "POST": "member"},
     # --- pages of replays ---
+    "replay:list": {"GET": "viewer"},
+    "replay:detail": {"GET": "viewer"},
+    "replay:body": {"GET": "viewer"},
+    "replay:panel": {"GET": "viewer"},
+    "replay:new": {"GET": "member", "POST": "member"},
+    "replay:cancel": {"POST": "member"},
+    "replay:retry": {"POST": "member"},
     # --- API ---
     "api:schema": {"GET": "anyone"},
     "api:docs": {"GET": "anyone"},
@@ -77,4 +85,9 @@ NEEDS: dict[str, dict[str, str]] = {
     "api:finish": {"POST": "scope:ingest"},
     "api:log": {"GET": "scope:read"},
     "api:export": {"GET": "scope:read"},
+    "replay-api:replays": {"GET": "scope:read", "POST": "scope:replay"},
+    "replay-api:replay": {"GET": "scope:read"},
+    "replay-api:effects": {"GET": "scope:read"},
+    "replay-api:cancel": {"POST": "scope:replay"},
+    "replay-api:retry": {"POST": "scope:replay"},
 }
