@@ -118,7 +118,7 @@ class RunFilterForm(forms.Form):
     @property
     def values(self) -> dict[str, Any]:
         """What was asked and understood; parameters with errors are left out."""
-        self.full_clean()
+        self.errors  # noqa: B018 (cleans once)
         return {k: v for k, v in self.cleaned_data.items() if v not in (None, "", [])}
 
     def matching(self, project: Project) -> tuple[RunQuerySet, str]:
@@ -276,5 +276,5 @@ class EffectSelectionForm(forms.Form):
 
     @property
     def values(self) -> dict[str, Any]:
-        self.full_clean()
+        self.errors  # noqa: B018 (cleans once)
         return {k: v for k, v in self.cleaned_data.items() if v}

@@ -20,6 +20,8 @@ from runs.views.effect_view import effect_view
 
 ALL_ROWS = 1000
 """A run of up to this many effects comes with all its rows, so that the browser's find works."""
+NEAR = 60
+"""Effects ahead that are read at once to find where the buttons lead."""
 FAILED = (EffectStatus.ERROR, EffectStatus.CANCELLED)
 ROW_FIELDS = ("seq", "family", "key", "name", "summary", "status", "depth", "duration_ms")
 TAPE_KEPT_SECONDS = 600
@@ -108,28 +110,44 @@ def _moments(run: Run) -> list[timeline.Moment]:
     ]
 
 
-def _ways(run: Run, at: int, effect: Effect | None) -> dict[str, Any]:
-    """Where each button of the transport leads (None: nowhere)."""
-    ahead = Effect.objects.filter(run=run, seq__gt=at).order_by("seq")
-    back = Effect.objects.filter(run=run, seq__lt=at).order_by("-seq")
-    same = None
-    if effect and effect.family == Family.TOOL:
-        same = _seq(ahead.filter(family=Family.TOOL, name=effect.name))
-    return {
+def _ways(run: Run, at: int, effect: Effect | None) -> dict[str, int | None]:
+    """Where each button of the transport leads (None: nowhere).
+
+    The answers are nearly always close by, so one query reads the neighbourhood; only what is not
+    found there is looked for in the whole run.
+    """
+    columns = ("seq", "family", "status", "name")
+    near = Effect.objects.filter(run=run, seq__range=(at - 1, at + NEAR)).order_by("seq")
+    rows = list(near.values_list(*columns))
+    ahead = [row for row in rows if row[0] > at]
+    far = Effect.objects.filter(run=run, seq__gt=at + NEAR).order_by("seq")
+    tool = effect.name if effect and effect.family == Family.TOOL else None
+    found = {
+        "back": rows[0][0] if rows and rows[0][0] < at else _behind(run, at),
+        "forward": ahead[0][0] if ahead else _seq(far),
+        "model": next((s for s, f, *_ in ahead if f == Family.COMPLETION), None),
+        "same": next((s for s, f, _, n in ahead if f == Family.TOOL and n == tool), None),
+        "error": next((s for s, _, status, _ in ahead if status in FAILED), None),
         "first": 1 if at > 1 else None,
-        "back": _seq(back),
-        "forward": _seq(ahead),
         "last": run.last_seq if at < run.last_seq else None,
-        "error": _next_error(run, ahead) if run.error_count else None,
-        "model": _seq(ahead.filter(family=Family.COMPLETION)),
-        "same": same,
     }
+    if run.last_seq > at + NEAR:
+        found["model"] = found["model"] or _seq(far.filter(family=Family.COMPLETION))
+        if tool is not None:
+            found["same"] = found["same"] or _seq(far.filter(family=Family.TOOL, name=tool))
+    if run.error_count and found["error"] is None:
+        found["error"] = _next_error(run, far)
+    return found
 
 
-def _next_error(run: Run, ahead: QuerySet[Effect]) -> int | None:
+def _behind(run: Run, at: int) -> int | None:
+    return _seq(Effect.objects.filter(run=run, seq__lt=at).order_by("-seq")) if at > 1 else None
+
+
+def _next_error(run: Run, far: QuerySet[Effect]) -> int | None:
     """The next failed effect, from the start again behind the last one."""
     failed = Effect.objects.filter(run=run, status__in=FAILED).order_by("seq")
-    return _seq(ahead.filter(status__in=FAILED)) or _seq(failed)
+    return _seq(far.filter(status__in=FAILED)) or _seq(failed)
 
 
 def _seq(effects: QuerySet[Effect]) -> int | None:
