@@ -203,6 +203,7 @@ REST_FRAMEWORK: dict[str, Any] = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "rewyn-web",
     "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
     "DESCRIPTION": "Ship effect logs, read runs, start replays.",
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",

@@ -11,7 +11,6 @@ from decimal import Decimal
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
 from runs import bulk, prices, segments
@@ -90,18 +89,21 @@ def _reprice_run(project: Project, run: Run) -> int:
             rows.append((cost, effect.pk))
     if rows:
         with transaction.atomic():
+            Run.objects.filter(pk=run.pk).update(updated_at=timezone.now())  # locks the row
             bulk.update(Effect, ("cost",), rows)
             _sum_again(run)
     return len(rows)
 
 
 def _sum_again(run: Run) -> None:
+    """Set the run's cost to the sum of its effects'."""
+    # Added up here: SQLite would add decimals as floats.
+    counted = Effect.objects.filter(run=run, counted=True).values_list("cost", flat=True)
+    known = [cost for cost in counted if cost is not None]
     held = Run.objects.only("ledger").get(pk=run.pk)
-    sums = Effect.objects.filter(run=run, counted=True).aggregate(
-        cost=Sum("cost"), unknown=Count("pk", filter=Q(cost=None))
-    )
-    cost: Decimal | None = sums["cost"]
-    ledger = {**held.ledger, "unknown_cost": sums["unknown"]}
+    ledger = {k: v for k, v in held.ledger.items() if k != "unknown_cost"}
+    if unknown := len(counted) - len(known):
+        ledger["unknown_cost"] = unknown
     Run.objects.filter(pk=run.pk).update(
-        cost=cost, cost_complete=not sums["unknown"], ledger=ledger, updated_at=timezone.now()
+        cost=sum(known, Decimal(0)) if known else None, cost_complete=not unknown, ledger=ledger
     )

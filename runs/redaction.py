@@ -145,7 +145,7 @@ class Redactor:
             clean, found = self.text(text)
             if not found:
                 continue
-            path = place.pointer(token)
+            path, _ = self.text(place.pointer(token))  # a key may be a secret itself
             marks += [Mark(path, rule, hmac) for rule, hmac in found]
             out += [data[done : token.start()], json.dumps(clean, ensure_ascii=False).encode()]
             done = token.end()

@@ -6,7 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import (
+    OpenApiParameter,
+    OpenApiResponse,
+    extend_schema,
+    extend_schema_field,
+)
 from rest_framework import serializers
 
 from runs.models import EffectStatus, Family, RunStatus
@@ -64,6 +69,13 @@ class Counts(serializers.Serializer[Any]):
     retrieve = serializers.IntegerField()
 
 
+def one_of(values: list[str]) -> serializers.CharField:
+    """A text that is one of these; named by its place, not as a component of its own."""
+    schema = extend_schema_field({"type": "string", "enum": values})
+    field: type[serializers.CharField] = schema(type("OneOf", (serializers.CharField,), {}))
+    return field()
+
+
 def _money() -> serializers.FloatField:
     return serializers.FloatField(allow_null=True, help_text="US dollars; null is unknown.")
 
@@ -80,7 +92,7 @@ class RunInList(serializers.Serializer[Any]):
     parent_run_id = serializers.CharField()
     forked_from = serializers.CharField()
     is_replay = serializers.BooleanField()
-    status = serializers.ChoiceField(RunStatus.choices)
+    status = one_of(RunStatus.values)
     started_at = serializers.DateTimeField(allow_null=True)
     ended_at = serializers.DateTimeField(allow_null=True)
     received_at = serializers.DateTimeField()
@@ -124,14 +136,14 @@ class EffectInList(serializers.Serializer[Any]):
     parent_id = serializers.CharField(allow_null=True)
     depth = serializers.IntegerField()
     scope = serializers.CharField()
-    family = serializers.ChoiceField(Family.choices)
+    family = one_of(Family.values)
     key = serializers.CharField()
     name = serializers.CharField()
     response_model = serializers.CharField()
     inferred = serializers.BooleanField(help_text="The model is that of another call of this key.")
     provider = serializers.CharField()
     api = serializers.CharField()
-    status = serializers.ChoiceField(EffectStatus.choices)
+    status = one_of(EffectStatus.values)
     stream = serializers.BooleanField()
     finish_reason = serializers.CharField()
     started_at = serializers.DateTimeField(allow_null=True)
@@ -246,12 +258,13 @@ def _read(
     name: str, summary: str, answer: Any, *parameters: OpenApiParameter, missing: bool = True
 ) -> Decorator:
     statuses = (404, 422) if missing else (422,)
+    found = answer if isinstance(answer, dict) else {200: answer}
     return extend_schema(
         operation_id=name,
         summary=summary,
         tags=["Runs"],
         parameters=list(parameters),
-        responses={200: answer, **errors(*statuses)},
+        responses={**found, **errors(*statuses)},
     )
 
 
@@ -291,7 +304,10 @@ read_effect = _read("read_effect", "Read one effect whole", EffectWhole)
 read_log = _read(
     "read_log",
     "Read the effect log, byte for byte",
-    {(200, "application/json"): OpenApiTypes.OBJECT, (200, "application/x-ndjson"): str},
+    {
+        (200, "application/json"): OpenApiTypes.OBJECT,
+        (200, "application/x-ndjson"): OpenApiTypes.STR,
+    },
     _query("format", enum=["json", "jsonl"]),
 )
 export_run = _read("export_run", "Read the envelope that gives this run again", OpenApiTypes.OBJECT)

@@ -6,11 +6,14 @@ from typing import Any
 
 from csp.decorators import csp_update
 from django.utils.decorators import method_decorator
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.renderers import OpenApiJsonRenderer
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.permissions import AllowAny
 
 
 class SchemaView(SpectacularAPIView):
+    renderer_classes = [OpenApiJsonRenderer]
     authentication_classes: list[Any] = []
     permission_classes = [AllowAny]
 
@@ -23,3 +26,20 @@ class DocsView(SpectacularSwaggerSplitView):
     url_name = "api:schema"
     authentication_classes: list[Any] = []
     permission_classes = [AllowAny]
+
+
+class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    target_class = "runs.api.auth.KeyAuthentication"
+    name = "key"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "description": "An API key: `rw_…`."}
+
+
+class SessionScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    target_class = "runs.api.auth.SessionProjectAuthentication"
+    name = "session"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        text = "A signed-in person names the project: `X-Project: <slug>`."
+        return {"type": "apiKey", "in": "header", "name": "X-Project", "description": text}

@@ -30,6 +30,7 @@ _STRING = re.compile(rb'"(?:[^"\\]+|\\.)*"', re.DOTALL)
 _STRING_OR_BRACKET = re.compile(rb'"(?:[^"\\]+|\\.)*"|[\[{]|[\]}]', re.DOTALL)
 _STRING_OR_SPACE = re.compile(rb'"(?:[^"\\]+|\\.)*"|[ \t\r\n]+', re.DOTALL)
 _NOT_A_BRACKET = bytes(set(range(256)) - set(b"[]{}"))
+_AS_SQUARE = bytes.maketrans(b"{}", b"[]")
 _AT_BYTE = re.compile(r" ?\(byte (\d+)\)")
 _BOM = b"\xef\xbb\xbf"
 
@@ -123,12 +124,10 @@ def depth_exceeds(data: bytes, limit: int) -> bool:
     """Whether the JSON text nests deeper than `limit`; about memory speed for ordinary records."""
     if data.count(b"[") + data.count(b"{") <= limit:
         return False
-    brackets = _STRING.sub(b"", data).translate(None, _NOT_A_BRACKET)
+    brackets = _STRING.sub(b"", data).translate(_AS_SQUARE, _NOT_A_BRACKET)
     for _ in range(limit):
-        brackets = brackets.replace(b"[]", b"").replace(b"{}", b"")
-        if not brackets:
-            return False
-    return True
+        brackets = brackets.replace(b"[]", b"")  # the innermost level
+    return bool(brackets)
 
 
 def doubled_key(data: bytes, value: Any) -> str | None:

@@ -43,7 +43,8 @@ class Item:
     source: bytes | None = None
     wire: bytes | None = None
     marks: list[Mark] = field(default_factory=list)
-    original_hash: str = ""
+    original: bytes | None = None
+    """The record's bytes as received, if something was taken out of them."""
     cost: Decimal | None = None
     seq: int = 0
     depth: int = 0
@@ -85,6 +86,7 @@ def prepare(project: Project, sent: Sent, body: bytes, names: Mapping[str, str])
         raise Refused("too_many", f"At most {limit} records a request.", "records", limit=limit)
     redactor = redaction.for_project(project.redaction_rules)
     dirty = redactor.may_hold_secrets(body)
+    names = {name: redactor.text(text)[0] for name, text in names.items()}
     intake = _without_records(sent, len(body), redactor if dirty else None, names)
     reader = _Reader(project, sent, intake, redactor if dirty else None)
     for index, raw in enumerate(sent.records):
@@ -206,7 +208,7 @@ class _Reader:
             source=self._source(index),
             wire=self.intake.wire.get(facts.effect_id),
             marks=marks + self._wire_marks(facts.effect_id),
-            original_hash=redaction.keyed_hash(original) if marks else "",
+            original=original if marks else None,
             name=facts.name,
             provider=facts.provider,
         )

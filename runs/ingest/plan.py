@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from runs.ingest.items import Intake, Item
+from runs.ingest.items import Intake, Item, content_hash
+from runs.redaction import keyed_hash
 from runs.refusals import Rejected
 
 
@@ -142,7 +143,7 @@ class _Planner:
         """The stored hash if the contents differ, else None."""
         if item.content_hash == held.content_hash:
             return None
-        if item.original_hash and item.original_hash == held.original_hash:
+        if _same_before_redaction(item, held):
             return None
         assert self.stored.read is not None
         return None if same_json(item.raw, self.stored.read(held)) else held.content_hash
@@ -151,6 +152,14 @@ class _Planner:
         if item.content_hash == twin.content_hash or same_json(item.raw, twin.raw):
             return None
         return twin.content_hash
+
+
+def _same_before_redaction(item: Item, held: Known) -> bool:
+    """Equal as received, though other rules took other things out of one of them."""
+    original = item.raw if item.original is None else item.original
+    if held.original_hash:
+        return keyed_hash(original) == held.original_hash
+    return item.original is not None and content_hash(original) == held.content_hash
 
 
 def _plan_times(intake: Intake, stored: Stored, plan: Plan, spoken_of: set[str]) -> None:

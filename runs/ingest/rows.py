@@ -11,6 +11,7 @@ from runs.formats import jsonbytes
 from runs.ingest.items import Intake, Item, doubled_key_warning
 from runs.ingest.plan import Plan
 from runs.models import Effect, Run, Segment, SegmentKind
+from runs.redaction import keyed_hash
 
 RUN_COLUMNS = tuple(f.attname for f in Run._meta.concrete_fields if f.attname != "id")
 _SEGMENT_COLUMNS = ("run_id", "kind", "data", "raw_size")
@@ -140,7 +141,7 @@ def _effect_row(
         "response_size": facts.response_size,
         "content_hash": item.content_hash,
         "redactions": [mark.as_json() for mark in item.marks] or None,
-        "original_hash": item.original_hash,
+        "original_hash": "" if item.original is None else keyed_hash(item.original),
     }
     segment, offset, length = places[SegmentKind.RECORDS][effect_id]
     values |= {"segment_id": segment, "offset": offset, "length": length}

@@ -1,0 +1,228 @@
+"""Secrets are taken out before storing; what holds none keeps its bytes."""
+
+import json
+import time
+
+import pytest
+from factories import body, completion, log, run, tool
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runs.accounts.models import Project
+from runs.models import Effect, Segment
+from runs.redaction import BadPattern, Redactor, compile_pattern, for_project
+from runs.segments import decompress
+
+A16, A40 = "Ab1Cd2Ef3Gh4Ij5K", "a1b2c3d4e5f6a7b8c9d0a1b2c3d4e5f6a7b8c9d0"
+PEM = f"-----BEGIN RSA PRIVATE KEY-----\n{A40}\n{A40}\n-----END RSA PRIVATE KEY-----"
+JWT = f"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.{A40}"
+SECRETS = {
+    "openai-key": f"sk-proj-{A40}",
+    "anthropic-key": f"sk-ant-api03-{A40}",
+    "aws-key-id": "AKIAIOSFODNN7EXAMPLE",
+    "google-key": "AIza" + A40[:35],
+    "github-token": "ghp_" + A40[:36],
+    "gitlab-token": f"glpat-{A16}abcd",
+    "slack-token": f"xoxb-{A16}",
+    "stripe-key": f"sk_live_{A16}",
+    "huggingface-token": f"hf_{A40}",
+    "groq-key": f"gsk_{A40}",
+    "xai-key": f"xai-{A40}",
+    "rewyn-key": f"rw_{A40[:32]}",
+    "jwt": JWT,
+    "private-key": PEM,
+}
+INNOCENT = [
+    "the task-force asked a risk-averse desk-clerk",
+    "sk-this-is-a-long-hyphenated-word-list",
+    "Bearer of bad news",
+    "https://example.com/a:b@c and http://host:8080/path",
+    "AKIA is short, eyJ too, and ghp_ as well",
+    "uuid 00000000-0000-4000-8000-000000000000",
+    "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+]
+
+
+def recorded(api, seq: int = 1) -> dict:
+    return api("GET", f"/api/v1/runs/r1/effects/{seq}").json()
+
+
+def everything_stored() -> bytes:
+    return b"".join(decompress(data) for data in Segment.objects.values_list("data", flat=True))
+
+
+@pytest.mark.parametrize("rule", SECRETS)
+def test_a_well_known_secret_is_taken_out(api, rule):
+    secret = SECRETS[rule]
+    api("POST", "/api/v1/runs", run("r1", tool(1, result=f"it is {secret}, keep it")))
+    kept = recorded(api)
+    text = kept["record"]["outcome"]["Ok"]["result"]["value"][0]["text"]
+    assert text == f"it is [redacted:{rule}], keep it"
+    [mark] = kept["redactions"]
+    assert (mark["path"], mark["rule"]) == ("/outcome/Ok/result/value/0/text", rule)
+    assert secret.encode() not in everything_stored()
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        (f"Authorization: Bearer {A40}", "Authorization: Bearer [redacted:bearer-token]"),
+        ("postgres://u:pa55word@db/x", "postgres://[redacted:url-password]@db/x"),
+        ("https://:token@host/", "https://[redacted:url-password]@host/"),
+    ],
+)
+def test_the_words_around_a_secret_stay(text, clean):
+    assert Redactor().text(text)[0] == clean
+
+
+@pytest.mark.parametrize("text", INNOCENT)
+def test_innocent_text_stays(text):
+    assert Redactor().text(text) == (text, [])
+
+
+@given(st.recursive(st.text() | st.integers() | st.none(), lambda v: st.lists(v)))
+def test_without_a_secret_the_bytes_stay(value):
+    data = json.dumps(value, indent=1).encode()
+    assert Redactor().json(data) == (data, [])
+
+
+def test_only_the_string_with_the_secret_is_written_anew(api):
+    record = '{ "id" : 1.0e0 , "n":1.50, "a":"\\u00e9", "s" : "AKIAIOSFODNN7EXAMPLE" ,"z":[ ] }'
+    clean, marks = Redactor().json(record.encode())
+    assert clean.decode() == record.replace("AKIAIOSFODNN7EXAMPLE", "[redacted:aws-key-id]")
+    assert [mark.path for mark in marks] == ["/s"]
+
+
+@pytest.mark.parametrize("spelling", ["\\u0041KIAIOSFODNN7EXAMPLE", "AKIAIOSFODNN7\\u0045XAMPLE"])
+def test_an_escape_hides_no_secret(api, spelling):
+    sent = body(log(tool(1, result="SECRET"))).replace(b"SECRET", spelling.encode())
+    api("POST", "/api/v1/effect-logs?run_id=r1", sent)
+    assert recorded(api)["redactions"][0]["rule"] == "aws-key-id"
+
+
+def test_escaped_slashes_hide_no_password(api):
+    sent = body(log(tool(1, result="SECRET"))).replace(b"SECRET", rb"ftp:\/\/u:hunter22@h")
+    api("POST", "/api/v1/effect-logs?run_id=r1", sent)
+    assert b"hunter22" not in everything_stored()
+
+
+def test_a_secret_inside_json_inside_a_text_is_found(api):
+    args = json.dumps({"header": f"Bearer {A40}", "note": "ok"})
+    api("POST", "/api/v1/runs", run("r1", tool(1, args=args)))
+    kept = json.loads(recorded(api)["record"]["kind"]["args"])
+    assert kept == {"header": "Bearer [redacted:bearer-token]", "note": "ok"}
+
+
+def test_a_secret_as_a_key_is_found():
+    clean, marks = Redactor().json(b'{"a":[{"AKIAIOSFODNN7EXAMPLE":1}],"b~/":"x"}')
+    assert clean == b'{"a":[{"[redacted:aws-key-id]":1}],"b~/":"x"}'
+    assert marks[0].path == "/a/0/[redacted:aws-key-id]"
+
+
+def test_paths_are_json_pointers():
+    secret = SECRETS["aws-key-id"]
+    value = {"a~b/c": [0, {"x": secret, "y": [[], secret]}], "z": secret}
+    marks = Redactor().json(json.dumps(value).encode())[1]
+    assert [m.path for m in marks] == ["/a~0b~1c/1/x", "/a~0b~1c/1/y/1", "/z"]
+
+
+def test_wire_header_and_run_are_redacted_too(api):
+    secret = SECRETS["openai-key"]
+    wire = {"1": {"headers": {"authorization": f"Bearer {secret}"}}}
+    sent = {
+        "run": {"id": "r1", "agent": secret, "metadata": {"k": secret}, "input": secret},
+        "log": {**log(completion(1)), "header": {"hooks": [secret]}, "extra": secret},
+        "wire": wire,
+    }
+    api("POST", "/api/v1/runs", body(sent))
+    exported = b"".join(api("GET", "/api/v1/runs/r1/export").streaming_content)
+    assert secret.encode() not in exported and exported.count(b"[redacted:openai-key]") == 6
+    assert recorded(api)["redactions"][0]["path"] == "wire/headers/authorization"
+    warnings = api("GET", "/api/v1/runs/r1").json()["warnings"]
+    assert {"redacted"} == {w["code"] for w in warnings if w["code"] != "unknown_key"}
+
+
+def test_the_same_secret_has_the_same_hash_and_another_another():
+    hashes = [Redactor().text(text)[1][0][1] for text in ("AKIA" + "A" * 16, "AKIA" + "B" * 16)]
+    assert Redactor().text("AKIA" + "A" * 16)[1][0][1] == hashes[0] != hashes[1]
+
+
+def test_a_redacted_record_sent_again_is_known(api):
+    sent = run("r1", tool(1, result=SECRETS["jwt"]))
+    assert [api("POST", "/api/v1/runs", sent).status_code for _ in range(2)] == [201, 200]
+
+
+OWN = [{"name": "own", "pattern": "password=[a-z0-9]+"}]
+
+
+@pytest.mark.parametrize(("before", "after"), [([], OWN), (OWN, [])])
+@pytest.mark.parametrize("text", ["password=hunter2", f"{JWT} and password=hunter2"])
+def test_a_record_sent_again_under_other_rules_is_known(api, project, before, after, text):
+    sent = run("r1", tool(1, result=text))
+    for rules, status in ((before, 201), (after, 200)):
+        Project.objects.update(redaction_rules=rules)
+        assert api("POST", "/api/v1/runs", sent).status_code == status
+
+
+def test_a_secret_in_the_address_is_taken_out(api):
+    api("POST", f"/api/v1/effect-logs?run_id=r1&agent={SECRETS['groq-key']}", body(log()))
+    assert api("GET", "/api/v1/runs/r1").json()["agent"] == "[redacted:groq-key]"
+
+
+# --- A project's own rules -----------------------------------------------------------------------
+
+
+def test_a_projects_own_rule_is_applied(api, project):
+    Project.objects.update(
+        redaction_rules=[{"name": "customer", "pattern": "C-[0-9]{6}"}, {"name": 5}, "x"]
+    )
+    api("POST", "/api/v1/runs", run("r1", tool(1, result="order of C-123456 \u00e9")))
+    assert recorded(api)["redactions"][0]["rule"] == "customer"
+    assert Effect.objects.get().redactions is not None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [
+        ("C-[0-9]{6}", "x C-123456 y", "C-123456"),
+        ("(?:EUR|USD) ?[0-9]+", "pay EUR 12 now", "EUR 12"),
+        (r"\bacct_\w{4,}", "an acct_9Zx1 here", "acct_9Zx1"),
+        ("[]x]{3}", "a]x]b", "]x]"),
+        ("a.c", "abc", "abc"),
+    ],
+)
+def test_ordinary_patterns_work(pattern, text, found):
+    assert compile_pattern(pattern).search(text)[0] == found
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "ab",
+        "x" * 301,
+        "(a",
+        "a(?=b)cd",
+        "(?P<x>abc)",
+        "(abc)\\1",
+        "abc*?",
+        "abc**",
+        "a{1,5000}bc",
+        "(?i)abc",
+        "[ab]*",
+        "^abc$\\Z",
+        "abc\\",
+    ],
+)
+def test_patterns_that_could_stall_or_mean_nothing_are_refused(pattern):
+    with pytest.raises(BadPattern):
+        compile_pattern(pattern)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(a+)+b", "(a|a)+b", "(a|aa)+b", "(?:a*)*b", "a*a*a*a*b", "(.*)(.*)(.*)b"]
+)
+def test_no_pattern_stalls(pattern):
+    rules = for_project([{"name": "evil", "pattern": pattern}])
+    start = time.perf_counter()
+    rules.text("a" * 20_000)
+    assert time.perf_counter() - start < 5
