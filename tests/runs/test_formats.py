@@ -5,7 +5,7 @@ import re
 
 import pytest
 from factories import HEADER, body, completion, log, record, tool
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rewyn_sdk.errors import DecodeError
@@ -235,12 +235,14 @@ JSON = st.recursive(
 )
 
 
+@calmly
 @given(JSON, st.sampled_from([None, 0, 3]))
 def test_minified_is_the_same_value_on_one_line(value, indent):
     data = json.dumps(value, indent=indent).encode()
     assert jsonbytes.minified(data) == json.dumps(value, separators=(",", ":")).encode()
 
 
+@calmly
 @given(st.lists(JSON, max_size=5))
 def test_a_list_is_cut_into_its_very_bytes(values):
     texts = [json.dumps(value).encode() for value in values]
@@ -248,6 +250,7 @@ def test_a_list_is_cut_into_its_very_bytes(values):
     assert [document.original(raw) for raw in document.items(document.data)] == texts
 
 
+@calmly
 @given(JSON)
 def test_depth_is_that_of_the_value(value):
     def depth(v) -> int:
@@ -259,12 +262,14 @@ def test_depth_is_that_of_the_value(value):
     assert depth(value) == 0 or jsonbytes.depth_exceeds(data, depth(value) - 1)
 
 
+@calmly
 @given(JSON)
 def test_no_doubled_key_is_seen_where_there_is_none(value):
     data = json.dumps(value).encode()
     assert jsonbytes.doubled_key(data, jsonbytes.read(data)) is None
 
 
+@calmly
 @given(st.text(), JSON)
 def test_a_doubled_key_is_seen_at_any_depth(key, value):
     member = json.dumps(key) + ": " + json.dumps(value)

@@ -62,7 +62,9 @@ def test_any_order_of_batches_gives_the_same_run(project):
 
 
 @settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(order=st.permutations(range(7)), cuts=st.sets(st.integers(1, 6)))
 def test_any_cut_of_any_order_gives_the_same_run(project, order, cuts):

@@ -5,7 +5,7 @@ import time
 
 import pytest
 from factories import body, completion, log, run, tool
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from runs.accounts.models import Project
@@ -80,6 +80,7 @@ def test_innocent_text_stays(text):
     assert Redactor().text(text) == (text, [])
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.recursive(st.text() | st.integers() | st.none(), lambda v: st.lists(v)))
 def test_without_a_secret_the_bytes_stay(value):
     data = json.dumps(value, indent=1).encode()
