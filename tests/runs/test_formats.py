@@ -224,6 +224,7 @@ def test_both_name_the_shape_of_older_logs_alike(api, header, sent):
 
 # --- JSON as bytes -------------------------------------------------------------------------------
 
+calmly = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 JSON = st.recursive(
     st.none()
     | st.booleans()
