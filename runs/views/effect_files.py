@@ -38,6 +38,7 @@ MAGIC: tuple[tuple[bytes, int, str], ...] = (
 """Signature, offset, type: what may be shown inline is told by its bytes, not by its label."""
 
 
+@require_safe
 def log(request: HttpRequest, slug: str, run_id: str) -> StreamingHttpResponse:
     """The run's effect log, each record as it came, as a file to keep."""
     run = get_run_or_404(request, slug, run_id)

@@ -101,7 +101,8 @@ def test_removal_leaves_nothing_of_the_runs_sent(owner, project, api, shared, mo
     monkeypatch.setattr(curate, "_RUNS_AT_ONCE", 2)
     log = (shared / "data/rig-examples/02-two-tools-memory.effects.json").read_bytes()
     sent = [api("POST", f"/api/v1/effect-logs?run_id=r{n}", log).status_code for n in range(3)]
-    assert sent == [201, 201, 201]
+    replay = api("POST", "/api/v1/replays", b'{"run": "r1", "mode": "reconstruct"}')
+    assert [*sent, replay.status_code] == [201] * 4
     people.remove_project(project)
     of_project = [
         model for model in apps.get_models() if model._meta.app_label in ("runs", "replay")
