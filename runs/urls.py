@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from runs.views import effect_files, imports, run_list, run_page
+from runs.views import effect_files, imports, patterns, run_list, run_page
 
 app_name = "runs"
 
@@ -27,4 +27,7 @@ project_urls: list[URLPattern | URLResolver] = [
     path("/import", imports.import_logs, name="import"),
 ]
 
-urlpatterns = [path("p/<slug:slug>", include(project_urls))]
+urlpatterns = [
+    path("p/<slug:slug>", include(project_urls)),
+    path("patterns", patterns.patterns, name="patterns"),
+]

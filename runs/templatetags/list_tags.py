@@ -19,8 +19,8 @@ _ROW = (
     '<tr data-row><td class="pick"><input type="checkbox" data-pick name="run" value="{id}"'
     ' aria-label="Select {short}"></td><td>{status}</td>'
     '<td class="title"><a href="{address}">{title}</a>{below}</td>'
-    '<td class="cut">{agent}{version}{replay}</td><td class="muted cut">{environment}</td>'
-    '<td class="muted cut" title="{models}">{models}</td><td class="num">{effects}</td>'
+    '<td class="clip">{agent}{version}{replay}</td><td class="muted clip roomy">{environment}</td>'
+    '<td class="muted clip roomy" title="{models}">{models}</td><td class="num">{effects}</td>'
     '<td class="num">{took}</td><td class="num">{tokens}</td><td class="num">{cost}</td>'
     '<td class="muted">{started}</td></tr>'
 )

@@ -99,10 +99,11 @@ def _gap_html(gap: timeline.Gap, height: int) -> str:
 
 @register.simple_tag
 def tape_ruler(tape: timeline.Tape) -> str:
+    room = timeline.WIDTH if tape.axis.by_time else timeline.WIDTH - _NOTE_WIDTH
     ticks = format_html_join(
         "",
         '<text x="{}" y="12" text-anchor="{}">{}</text>',
-        ((percent(t.x), _anchor(t.x), t.label) for t in tape.ticks),
+        ((percent(t.x), _anchor(t.x), t.label) for t in tape.ticks if t.x <= room),
     )
     note = "" if tape.axis.by_time else mark_safe(_BY_POSITION)
     return format_html('<svg class="ruler" aria-hidden="true">{}{}</svg>', ticks, note)
@@ -112,6 +113,7 @@ def _anchor(x: float) -> str:
     return "start" if x < 1 else "end" if x > timeline.WIDTH - 1 else "middle"
 
 
+_NOTE_WIDTH = 190
 _BY_POSITION = '<text x="100%" y="12" text-anchor="end">by position, no times recorded</text>'
 _WAYS = {
     "first": ("[", "First effect", "first"),

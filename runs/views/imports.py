@@ -27,12 +27,17 @@ from runs.refusals import Refused, Rejected
 REJECTED_SHOWN = 20
 
 
+def _text(label: str) -> forms.CharField:
+    widget = forms.TextInput(attrs={"class": "field"})
+    return forms.CharField(label=label, required=False, max_length=NAME, widget=widget)
+
+
 class ImportForm(forms.Form):
     """What the files do not say themselves."""
 
-    agent = forms.CharField(label="Agent", required=False, max_length=NAME)
-    agent_version = forms.CharField(label="Agent version", required=False, max_length=NAME)
-    environment = forms.CharField(label="Environment", required=False, max_length=NAME)
+    agent = _text("Agent")
+    agent_version = _text("Agent version")
+    environment = _text("Environment")
 
 
 @dataclass(frozen=True, slots=True)

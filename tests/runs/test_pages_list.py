@@ -130,6 +130,12 @@ def test_one_bad_record_does_not_fail_the_others(member_client, shared) -> None:
     assert "effect 1" in page
 
 
+def test_every_component_is_shown_on_one_page(member_client) -> None:
+    page = member_client.get("/patterns")
+    assert page.status_code == 200
+    assert "18446744073709551615" in page.text
+
+
 def test_values_offered_are_those_of_the_project(member_client, load_log) -> None:
     load_log("refund-memory", agent="refund")
     assert 'value="refund"' in member_client.get("/p/acme/runs/values/agent").text

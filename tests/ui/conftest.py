@@ -92,11 +92,12 @@ def page(transactional_db, open_page, make_member):
 
 @pytest.fixture
 def load_log(shared, project) -> Callable[..., str]:
-    """load_log("support-triage", agent=…) -> the id of the run made of that real log."""
+    """load_log("support-triage", agent=…) -> the id of the run made of that real log (its name,
+    if no `run_id` is given)."""
     from runs import ingest
 
     def load(name: str, **names: str) -> str:
         body = (shared / "data" / "rig" / f"{name}.effects.json").read_bytes()
-        return ingest.accept_log(project, body, run_id=name, **names).run_id
+        return ingest.accept_log(project, body, **{"run_id": name, **names}).run_id
 
     return load

@@ -96,12 +96,13 @@ def test_it_can_all_be_read_without_scripts(open_page, make_member, load_log, tr
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [420, 1024, 1440, 1920])
-def test_no_page_is_wider_than_the_window(open_page, make_member, load_log, scheme, width) -> None:
-    load_log("unicode-edges")
-    page = open_page(
-        make_member("owner"), color_scheme=scheme, viewport={"width": width, "height": 800}
-    )
-    for path in ("/runs", "/runs/unicode-edges?at=2", "/import", "/keys"):
-        page.goto(f"/p/acme{path}")
+@pytest.mark.parametrize(
+    "path", ["/p/acme/runs", "/p/acme/runs/run?at=2", "/p/acme/import", "/p/acme/keys", "/patterns"]
+)
+def test_no_page_is_wider_than_the_window(open_page, make_member, load_log, scheme, path) -> None:
+    load_log("unicode-edges", run_id="run")
+    page = open_page(make_member("owner"), color_scheme=scheme)
+    page.goto(path)
+    for width in (420, 1024, 1440, 1920):
+        page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -136,3 +136,11 @@ def test_copy_takes_the_bytes_as_they_were_recorded(page, load_log, shared) -> N
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied in (shared / "data/rig/options-schema.effects.json").read_text()
     assert "18446744073709551615" in copied
+
+
+def test_focus_stays_on_the_button_that_was_pressed(refund) -> None:
+    refund.locator("#way-forward").focus()
+    for seq in (2, 3):
+        refund.keyboard.press("Enter")
+        settled(refund, seq)
+    assert refund.evaluate("document.activeElement.id") == "way-forward"

@@ -1,0 +1,80 @@
+"""Every component in its states on one page, for whoever works on the look of them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from runs import timeline
+from runs.access import signed_in
+from runs.messages.parts import (
+    Call,
+    Data,
+    Document,
+    Fact,
+    Failure,
+    Media,
+    Message,
+    Part,
+    Reasoning,
+    Result,
+    Text,
+)
+
+LONG = "unbroken" * 40
+PARTS: tuple[Part, ...] = (
+    Text("The refund needs an idempotency key.\nI will retry with one.", ""),
+    Text("مرحبا بالعالم · こんにちは世界 · 👩🏽‍💻", ""),
+    Text(LONG, "", citations=("Refund policy · https://example.com/policy",)),
+    Text('{"error": "idempotency_key_required", "amount": 49.90}', ""),
+    Text("", ""),
+    Reasoning("The charge is there twice, so one of them goes back.", ""),
+    Reasoning("", "", redacted=True),
+    Call("toolu_01S8n6", "refund_charge", {"charge": "ch_77A1", "amount": "49.90"}, ""),
+    Call("call_9", "refund_charge", None, "", invalid='{"charge": "ch_77'),
+    Result(
+        "toolu_01S8n6", "refund_charge", (Data({"ok": True, "id": 18446744073709551615}, ""),), ""
+    ),
+    Result("call_9", "refund_charge", (Text("the bank did not answer", ""),), "", is_error=True),
+    Media("image", "url", "https://example.com/p.png", "image/png", "", detail="high"),
+    Media("document", "text", "a,b\n1,2", "text/csv", "", name="table.csv"),
+    Media("video", "file", "file-8812", "video/mp4", ""),
+    Data({"type": "teleport", "to": "Mars"}, "", "teleport", unknown=True),
+)
+FAILURE = Failure(
+    "provider_response",
+    "Rate limit reached. Please try again in 800 ms.",
+    (Fact("HTTP status", "429"), Fact("Code", "rate_limit_exceeded"), Fact("Retryable", "yes")),
+    ("connection reset by peer",),
+    '{"error": {"type": "tokens"}}',
+)
+DOCUMENTS = (
+    Document("policy-7", (Text("Charged twice: refund one.", ""),), "", "0.8712"),
+    Document("policy-9", (), "", "0.3333333333333333", (Fact("lang", "de"),)),
+)
+_NO_PROJECT = SimpleNamespace(slug="none", pk=0, name="none")
+FAMILIES = ("memory", "retrieve", "completion", "tool", "tool", "completion", "custom")
+
+
+def patterns(request: HttpRequest) -> HttpResponse:
+    membership = signed_in(request).memberships.select_related("project").first()
+    starts = (0, 60, 120, 900, 910, 61_000, 62_000)
+    moments = [
+        timeline.Moment(i + 1, family, i == 4, float(start), 400.0)
+        for i, (family, start) in enumerate(zip(FAMILIES, starts, strict=True))
+    ]
+    context = {
+        "parts": PARTS,
+        "message": Message("user", PARTS[:1], ""),
+        "failure": FAILURE,
+        "documents": DOCUMENTS,
+        "tapes": [timeline.tape(moments, 7), timeline.tape([], 7)],
+        "effect": SimpleNamespace(seq=1, run=None),
+        "run": SimpleNamespace(external_id="pattern"),
+        "project": membership.project if membership else _NO_PROJECT,
+        "costs": (None, 0, "0.00001", "0.0712", "1234.5"),
+        "durations": (None, 0.4, 86, 1420, 134_000),
+    }
+    return render(request, "patterns.html", context)
