@@ -1,17 +1,29 @@
-"""Jobs through real workers: the embedded one on `memory://`, and one that is killed."""
+"""Jobs through real workers: the embedded one on `memory://`, and ones that are killed."""
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import threading
 import time
+from collections import Counter
+from pathlib import Path
 
 import pytest
 from celery.worker import WorkController
-from django.db import connections
+from django.db import connection, connections
 
 from replay import jobs, sweeper
-from replay.models import Replay
+from replay.models import Replay, ReplayEffect
+from replay.questions import read_question
+from replay.start import start
 from rewyn_web.celery import app
+
+ROOT = Path(__file__).resolve().parents[2]
+LEASE = 6.0
+CALLS = [1 + 5 * n for n in range(10)]
 
 
 def until(done, seconds: float = 20):
@@ -61,3 +73,90 @@ def test_the_worker_s_sweeper_finds_a_job_nobody_rang_for(
     monkeypatch.undo()
     request.getfixturevalue("worker")
     assert until(lambda: ended(replay)).status == "succeeded"
+
+
+def database_url() -> str:
+    """The test database, for a process of its own."""
+    kept = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{kept['NAME']}"
+    who = f"{kept['USER']}:{kept['PASSWORD']}@{kept['HOST'] or 'localhost'}:{kept['PORT'] or 5432}"
+    return f"postgres://{who}/{kept['NAME']}"
+
+
+@pytest.fixture
+def process():
+    """process("manage.py", "run_jobs") -> a Python process on the test database."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def begin(*command: str, **more: str) -> subprocess.Popen[bytes]:
+        env = {**os.environ, "DATABASE_URL": database_url(), "REPLAY_LEASE_SECONDS": str(LEASE),
+               "REPLAY_SWEEP_SECONDS": "0.2", "REPLAY_PARALLEL_CALLS": "2", **more}  # fmt: skip
+        started.append(subprocess.Popen([sys.executable, *command], cwd=ROOT, env=env))
+        return started[-1]
+
+    yield begin
+    for one in started:
+        if one.poll() is None:
+            one.kill()
+        one.wait(10)
+
+
+@pytest.fixture
+def queued(transactional_db, store, read_log, provider, monkeypatch):
+    """(fake provider, ten calls of a real run, queued)."""
+    monkeypatch.setattr(jobs, "ring", lambda public_id: None)
+    hang = {"delay_ms": 300_000, "answer": {"text": "never"}}
+    fake = provider(
+        {"when": {"call": 5}, **hang}, {"when": {"call": 6}, **hang}, {"answer": {"text": "ok"}}
+    )
+    run = store(read_log("night-shift-300"), "night")
+    question = read_question({"run": "night", "models": ["openai:b"], "effects": CALLS})
+    return fake, start(run, question, jobs.Asker()).replays[0]
+
+
+def kill_in_the_middle(worker: subprocess.Popen[bytes], fake) -> None:
+    """SIGKILL when four answers are stored and two calls are in flight."""
+    until(lambda: len(fake.asked) == 6, 90)
+    until(lambda: ReplayEffect.objects.filter(state="answered").count() == 4)
+    os.kill(worker.pid, signal.SIGKILL)
+    worker.wait(10)
+
+
+def assert_nothing_was_asked_twice(fake) -> None:
+    rows = ReplayEffect.objects.filter(state="answered")
+    asked = Counter(str(one.body["messages"]) for one in fake.asked)
+    assert Counter(rows.values_list("calls", "interruptions")) == {(1, 0): 8, (2, 1): 2}
+    assert Counter(asked.values()) == {1: 8, 2: 2}
+
+
+def test_a_killed_process_loses_no_answer_and_asks_none_again(queued, process, settings):
+    fake, replay = queued
+    kill_in_the_middle(process("manage.py", "run_jobs"), fake)
+    assert ReplayEffect.objects.filter(state="in_flight").count() == 2
+    time.sleep(LEASE + 0.2)
+    process("manage.py", "run_jobs").wait(60)
+    assert ended(replay).status == "succeeded"
+    assert_nothing_was_asked_twice(fake)
+
+
+@pytest.mark.redis
+def test_a_killed_redis_worker_is_replaced_by_another(queued, process):
+    fake, replay = queued
+    worker = (
+        "-m",
+        "celery",
+        "-A",
+        "rewyn_web",
+        "worker",
+        "-P",
+        "threads",
+        "-c",
+        "2",
+        "-l",
+        "error",
+    )
+    kill_in_the_middle(process(*worker, "-n", "first@%h"), fake)
+    process(*worker, "-n", "second@%h")
+    assert until(lambda: ended(replay), 90).status == "succeeded"
+    assert_nothing_was_asked_twice(fake)
