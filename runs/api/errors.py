@@ -10,6 +10,7 @@ from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.response import Response
 
+from runs.accounts.models import Project
 from runs.refusals import Refused
 
 DRF_CODES = {
@@ -71,6 +72,9 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
         return _from_refusal(error)
     if isinstance(error, Http404):
         return Response(body("not_found", "There is nothing here."), status=404)
+    if isinstance(error, Project.DoesNotExist):
+        # A process may trust a key for some seconds after its project was removed elsewhere.
+        return _from_drf(exceptions.AuthenticationFailed("This key's project is removed."))
     if isinstance(error, PermissionDenied):
         return Response(body("forbidden", str(error) or "Not allowed."), status=403)
     if isinstance(error, OperationalError | InterfaceError):

@@ -110,3 +110,13 @@ def test_removal_leaves_nothing_of_the_runs_sent(owner, project, api, shared, mo
     assert {
         model.__name__: model._default_manager.count() for model in of_project
     } == dict.fromkeys((model.__name__ for model in of_project), 0)
+
+
+def test_key_still_trusted_finds_its_project_removed(project, api, shared, settings, monkeypatch):
+    settings.API_KEY_CACHE_SECONDS = 600
+    assert api("GET", "/api/v1/runs").status_code == 200
+    monkeypatch.setattr(keys, "forget_cached", lambda: None)
+    people.remove_project(project)
+    log = (shared / "data/rig-examples/01-simple-completion.effects.json").read_bytes()
+    answers = [api("GET", "/api/v1/runs"), api("POST", "/api/v1/effect-logs", log)]
+    assert [answer.status_code for answer in answers] == [401, 401]
