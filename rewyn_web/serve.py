@@ -11,8 +11,6 @@ import urllib.request
 from collections.abc import Callable
 
 PORTS_TRIED = 50
-GRACE_SECONDS = 2
-"""How long a stopping worker may finish its requests; Ctrl-C ends everything within 3 s."""
 
 
 class NoFreePort(RuntimeError):
@@ -59,8 +57,11 @@ def _answers(url: str) -> bool:
         return False
 
 
-def serve(host: str, port: int, workers: int, threads: int) -> None:
-    """Run granian until it is told to stop (SIGINT, SIGTERM)."""
+def serve(host: str, port: int, workers: int, threads: int, grace: int) -> None:
+    """Run granian until it is told to stop (SIGINT, SIGTERM).
+
+    Requests that are going on have `grace` seconds to end.
+    """
     from granian.constants import Interfaces
     from granian.log import LogLevels
     from granian.server import Server
@@ -74,7 +75,7 @@ def serve(host: str, port: int, workers: int, threads: int) -> None:
         workers=workers,
         blocking_threads=threads,
         log_level=LogLevels.warning,
-        workers_kill_timeout=GRACE_SECONDS,
+        workers_kill_timeout=grace,
         respawn_failed_workers=True,
         websockets=False,
     ).serve()

@@ -212,11 +212,3 @@ def remove_project(project: Project) -> None:
     OneTimeLink.objects.filter(project=project).delete()
     curate.delete_project_runs(project)
     Project.objects.filter(pk=project.pk).delete()
-
-
-def remove_demo() -> int:
-    """Delete every demo project; how many there were."""
-    demos = list(Project.objects.filter(is_demo=True))
-    for project in demos:
-        remove_project(project)
-    return len(demos)

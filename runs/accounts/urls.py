@@ -10,6 +10,7 @@ project_pages = [
     path("", projects.open_project, name="project"),
     path("/settings", projects.settings_page, name="settings"),
     path("/settings/remove", projects.remove, name="remove-project"),
+    path("/settings/remove-demo", projects.remove_demo, name="remove-demo"),
     path("/members", members.member_list, name="members"),
     path("/members/invites", members.invite, name="invite"),
     path("/members/invites/<int:link_id>/revoke", members.revoke_invite, name="revoke-invite"),

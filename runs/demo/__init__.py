@@ -28,12 +28,13 @@ def load(project: Project) -> int:
 
 
 def remove(project: Project) -> int:
-    """Delete the demo's runs and nothing else; the project, its keys and other runs stay."""
+    """Delete the demo's runs and nothing else; how many there were. Project and keys stay."""
     ids = [entry["run"]["id"] for entry in _entries()]
-    runs = Run.objects.filter(project=project, external_id__in=ids)
-    removed = curate.delete_runs(project, list(runs.values_list("external_id", flat=True)))
+    found = list(Run.objects.filter(project=project, external_id__in=ids))
+    for run in found:
+        curate.delete_run(run)
     Project.objects.filter(pk=project.pk).update(is_demo=False)
-    return removed
+    return len(found)
 
 
 def _entries() -> list[dict[str, Any]]:

@@ -43,6 +43,7 @@ NEEDS: dict[str, dict[str, str]] = {
     "accounts:projects": {"GET": "person", "POST": "person"},
     "accounts:project": {"GET": "viewer"},
     "accounts:settings": {"GET": "viewer", "POST": "owner"},
+    "accounts:remove-demo": {"POST": "owner"},
     "accounts:remove-project": {"POST": "owner"},
     "accounts:members": {"GET": "viewer"},
     "accounts:invite": {"POST": "owner"},
@@ -65,6 +66,7 @@ NEEDS: dict[str, dict[str, str]] = {
     "runs:effect-value": {"GET": "viewer"},
     "runs:effect-media": {"GET": "viewer"},
     "runs:import": {"GET": "member", "POST": "member"},
+    "runs:patterns": {"GET": "person"},
     # --- pages of replays ---
     "replay:list": {"GET": "viewer"},
     "replay:detail": {"GET": "viewer"},

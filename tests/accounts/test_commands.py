@@ -7,8 +7,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
+from runs import demo
 from runs.accounts import keys
 from runs.accounts.models import Membership, Project, Scope, User
+from runs.models import Run
 
 pytestmark = pytest.mark.django_db
 
@@ -72,8 +74,11 @@ def test_key_of_no_project_is_refused(db):
         run("create_api_key", "acme")
 
 
-def test_demo_is_removed_and_nothing_else(project):
-    Project.objects.create(slug="demo", name="Demo", is_demo=True)
-    assert run("remove_demo") == "The demo is removed."
+def test_demo_is_removed_and_nothing_else(project, api):
+    assert demo.load(project) == 13
+    mine = b'{"header": {}, "records": []}'
+    api("POST", "/api/v1/effect-logs?run_id=mine", mine)
+    assert run("remove_demo") == "The demo is removed (13 runs)."
     assert run("remove_demo") == "There is no demo here."
+    assert [r.external_id for r in Run.objects.all()] == ["mine"]
     assert Project.objects.get() == project

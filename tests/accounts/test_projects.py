@@ -3,7 +3,7 @@
 import pytest
 from django.apps import apps
 
-from runs import curate
+from runs import curate, demo
 from runs.accounts import keys, people
 from runs.accounts.models import ApiKey, Membership, OneTimeLink, Project, Role, Scope, User
 from runs.models import Run, RunStatus
@@ -80,15 +80,14 @@ def test_removal_takes_everything_with_it(owner, project, api_key):
     assert User.objects.count() == 1
 
 
-def test_demo_goes_at_one_press_and_alone(owner, project):
-    Project.objects.update(is_demo=True)
-    other = Project.objects.create(slug="other", name="Other")
+def test_demo_goes_at_one_press_and_alone(owner, project, api_key):
+    demo.load(project)
     add_run(project)
-    add_run(other)
     assert "Remove the demo" in owner.get("/p/acme/settings").content.decode()
-    owner.post("/p/acme/settings/remove")
-    assert [p.slug for p in Project.objects.all()] == ["other"]
-    assert Run.objects.get().project == other
+    owner.post("/p/acme/settings/remove-demo")
+    assert Run.objects.count() == 1
+    assert keys.check(api_key) is not None
+    assert "Remove the demo" not in owner.get("/p/acme/settings").content.decode()
 
 
 def test_key_of_a_removed_project_is_dead_at_once(project, api_key):

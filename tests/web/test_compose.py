@@ -16,7 +16,7 @@ from typing import Any
 import psycopg
 import pytest
 import yaml
-from web.test_start import free_port
+from started import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())

@@ -6,7 +6,6 @@ import os
 import shlex
 from argparse import ArgumentParser
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -22,6 +21,8 @@ from runs.accounts import bootstrap
 from runs.accounts.models import Project, User
 
 LINK_LIFETIME = timedelta(hours=12)
+GRACE_SECONDS = 1
+"""Ctrl-C ends everything within 3 s; what runs is taken up at the next start."""
 
 
 class Command(BaseCommand):
@@ -48,10 +49,10 @@ class Command(BaseCommand):
         link = base + bootstrap.make_sign_in_link(owner, LINK_LIFETIME)
         connection.close()
         serve.when_alive(base, lambda: self.greet(base, link, key, project))
-        serve.serve(host, port, options["workers"], options["threads"])
+        serve.serve(host, port, options["workers"], options["threads"], GRACE_SECONDS)
 
     def greet(self, base: str, link: str, key: str, project: Project) -> None:
-        log = shlex.quote(str(demo.EXAMPLE.relative_to(Path.cwd())))
+        log = shlex.quote(os.path.relpath(demo.EXAMPLE))
         self.stdout.write(
             f"Open  {link}\n"
             f"Key   {key}\n"
@@ -75,11 +76,11 @@ def demo_wanted() -> bool:
 def first_project() -> tuple[User, Project, str]:
     """The owner, the first project (the demo's where one is wanted) and its kept key."""
     owner = bootstrap.ensure_owner()
-    wanted = demo_wanted()
+    marker = settings.REWYN_HOME / "demo-loaded"
+    wanted = demo_wanted() and not marker.exists()
     slug, name = (demo.SLUG, demo.NAME) if wanted else ("main", "Main")
     project = Project.objects.order_by("pk").first() or bootstrap.ensure_project(slug, name, owner)
-    marker = settings.REWYN_HOME / "demo-loaded"
-    if wanted and not marker.exists():
+    if wanted:
         demo.load(bootstrap.ensure_project(demo.SLUG, demo.NAME, owner))
         marker.touch()
     key = bootstrap.ensure_key(project, settings.REWYN_HOME / "key")

@@ -21,10 +21,12 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=int(os.environ.get("PORT", "8010")))
         parser.add_argument("--workers", type=int, default=2)
         parser.add_argument("--threads", type=int, default=8)
+        parser.add_argument("--grace", type=int, default=20, help="seconds to end requests in")
         parser.add_argument("--migrate", action="store_true", help="update the database first")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["migrate"]:
             call_command("migrate", interactive=False, verbosity=0)
         connection.close()
-        serve.serve(options["host"], options["port"], options["workers"], options["threads"])
+        parts = ("host", "port", "workers", "threads", "grace")
+        serve.serve(**{part: options[part] for part in parts})

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from runs import demo
 from runs.access import get_membership_or_404, get_project_or_404, signed_in
 from runs.accounts import people
 from runs.accounts.forms import ProjectForm, ProjectNameForm, RemoveProjectForm
@@ -58,15 +59,24 @@ def settings_page(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def remove(request: HttpRequest, slug: str) -> HttpResponse:
-    """Delete the project and all its runs: its address typed, but for a demo one press."""
+    """Delete the project and all its runs, its address typed."""
     project = get_membership_or_404(request, slug, Role.OWNER).project
     form = RemoveProjectForm(project, request.POST)
-    if not project.is_demo and not form.is_valid():
+    if not form.is_valid():
         name_form = ProjectNameForm(initial={"name": project.name})
         return _settings(request, name_form, remove_form=form, status=400)
     people.remove_project(project)
     messages.success(request, f"“{project.name}” and everything in it is removed.")
     return redirect("accounts:home")
+
+
+@require_POST
+def remove_demo(request: HttpRequest, slug: str) -> HttpResponse:
+    """Delete the runs the demo brought, at one press; everything else stays."""
+    project = get_membership_or_404(request, slug, Role.OWNER).project
+    count = demo.remove(project)
+    messages.success(request, f"The demo is removed: {count} runs.")
+    return redirect(people.runs_page(project))
 
 
 def _settings(

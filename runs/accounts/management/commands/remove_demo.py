@@ -1,4 +1,4 @@
-"""Delete the demo project with everything in it."""
+"""Delete the runs the demo brought."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from runs.accounts import people
+from runs import demo
+from runs.accounts.models import Project
 
 
 class Command(BaseCommand):
-    help = "Delete the demo project: its runs, replays, keys and memberships."
+    help = "Delete the demo's runs; the project, its keys and every other run stay."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        count = people.remove_demo()
-        self.stdout.write("The demo is removed." if count else "There is no demo here.")
+        projects = list(Project.objects.filter(is_demo=True))
+        count = sum(demo.remove(project) for project in projects)
+        said = f"The demo is removed ({count} runs)." if projects else "There is no demo here."
+        self.stdout.write(said)
