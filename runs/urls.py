@@ -1,10 +1,25 @@
 """Pages of runs: the list, one run, one effect, and what was recorded as files."""
 
-from django.urls import URLPattern, URLResolver, include, path
+from django.urls import URLPattern, URLResolver, include, path, register_converter
+from django.urls.converters import IntConverter, StringConverter
 
 from runs.views import effect_files, imports, patterns, run_list, run_page
 
 app_name = "runs"
+
+
+class RunIdConverter(StringConverter):
+    """What ingest takes as a run's id; anything else is no address of ours."""
+
+    regex = "[A-Za-z0-9._:-]{1,200}"
+
+
+class SeqConverter(IntConverter):
+    regex = "[0-9]{1,9}"
+
+
+register_converter(RunIdConverter, "run_id")
+register_converter(SeqConverter, "seq")
 
 effect_urls = [
     path("", run_page.effect_detail, name="effect"),
@@ -17,13 +32,13 @@ run_urls: list[URLPattern | URLResolver] = [
     path("", run_page.run_detail, name="detail"),
     path("/log", effect_files.log, name="log"),
     path("/steps", run_page.step_window, name="steps"),
-    path("/effects/<int:seq>", include(effect_urls)),
+    path("/effects/<seq:seq>", include(effect_urls)),
 ]
 
 project_urls: list[URLPattern | URLResolver] = [
     path("/runs", run_list.run_list, name="list"),
-    path("/runs/values/<slug:field>", run_list.filter_values, name="values"),
-    path("/runs/<str:run_id>", include(run_urls)),
+    path("/runs/<run_id:run_id>", include(run_urls)),
+    path("/filters/<slug:field>", run_list.filter_values, name="values"),
     path("/import", imports.import_logs, name="import"),
 ]
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.views.decorators.http import require_safe
 
 from runs import timeline
 from runs.access import signed_in
@@ -58,6 +59,7 @@ _NO_PROJECT = SimpleNamespace(slug="none", pk=0, name="none")
 FAMILIES = ("memory", "retrieve", "completion", "tool", "tool", "completion", "custom")
 
 
+@require_safe
 def patterns(request: HttpRequest) -> HttpResponse:
     membership = signed_in(request).memberships.select_related("project").first()
     starts = (0, 60, 120, 900, 910, 61_000, 62_000)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from runs.messages import answer_view, exact, request_view, seen_prefix, stream_
 from runs.messages.loose import at
 from runs.messages.parts import Call, Data, Media, Reasoning, Result, Text
 
-ROOT = Path(__file__).parents[3] / "shared" / "data"
+SHARED = os.environ.get("REWYN_SHARED", Path(__file__).parents[3] / "shared")
+ROOT = Path(SHARED) / "data"
 LOGS = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("rig*/**/*.effects.json"))
 # Tags, ids of the format and the provider's own copies: said in other words or only under JSON.
 UNSAID = {"effect", "type", "role", "native", "origin", "stop", "raw", "local", "media_type",

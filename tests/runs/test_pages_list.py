@@ -138,5 +138,5 @@ def test_every_component_is_shown_on_one_page(member_client) -> None:
 
 def test_values_offered_are_those_of_the_project(member_client, load_log) -> None:
     load_log("refund-memory", agent="refund")
-    assert 'value="refund"' in member_client.get("/p/acme/runs/values/agent").text
-    assert 'value="get_order"' in member_client.get("/p/acme/runs/values/tool").text
+    assert 'value="refund"' in member_client.get("/p/acme/filters/agent").text
+    assert 'value="get_order"' in member_client.get("/p/acme/filters/tool").text

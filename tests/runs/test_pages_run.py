@@ -1,6 +1,7 @@
 """The page of a run: whole and as the part htmx asks for, for whom it is, and for any log."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,8 @@ from django.test import Client
 
 from runs import ingest
 
-ROOT = Path(__file__).parents[3] / "shared" / "data"
+SHARED = os.environ.get("REWYN_SHARED", Path(__file__).parents[3] / "shared")
+ROOT = Path(SHARED) / "data"
 LOGS = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("rig*/**/*.effects.json"))
 HTMX = {"HX-Request": "true"}
 
@@ -69,6 +71,9 @@ def test_a_part_and_the_whole_page_come_from_one_address(member_client, load_log
     [
         ("/p/acme/runs/none", 404),
         ("/p/none/runs/run", 404),
+        ("/p/acme/runs/%00", 404),
+        ("/p/acme/runs/a%20b", 404),
+        ("/p/acme/runs/run/effects/99999999999999999999", 404),
         ("/p/acme/runs/run?at=999", 404),
         ("/p/acme/runs/run?at=0", 200),
         ("/p/acme/runs/run?at=-1&tab=nonsense&req=%00", 200),
@@ -80,7 +85,7 @@ def test_a_part_and_the_whole_page_come_from_one_address(member_client, load_log
         ("/p/acme/runs/run/effects/1/value?at=/no/such/thing", 404),
         ("/p/acme/runs/run/effects/1/value?at=kind", 200),
         ("/p/acme/runs/run/effects/1/media?at=/kind", 404),
-        ("/p/acme/runs/values/nonsense", 404),
+        ("/p/acme/filters/nonsense", 404),
     ],
 )
 def test_bad_addresses_are_answered_plainly(member_client, load_log, address, status) -> None:
@@ -90,7 +95,7 @@ def test_bad_addresses_are_answered_plainly(member_client, load_log, address, st
 
 PAGES = [
     "/p/acme/runs",
-    "/p/acme/runs/values/agent",
+    "/p/acme/filters/agent",
     "/p/acme/runs/run",
     "/p/acme/runs/run/steps",
     "/p/acme/runs/run/log",
