@@ -45,6 +45,20 @@
     return true;
   }
 
+  /* A key pressed while a step loads means the page that is coming, so it waits for it. */
+  const waiting = [];
+  let loading = 0;
+  const act = (key) => press(document.querySelector("[data-rows]"), key) || byKey(key);
+
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    if (event.detail.boosted) loading += 1;
+  });
+  document.addEventListener("htmx:afterRequest", (event) => {
+    if (!event.detail.boosted) return;
+    loading = Math.max(0, loading - 1);
+    while (!loading && waiting.length) act(waiting.shift());
+  });
+
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && typing(document.activeElement)) return document.activeElement.blur();
     if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
@@ -54,8 +68,9 @@
       document.getElementById("keys")?.showModal();
       return event.preventDefault();
     }
-    const list = document.querySelector("[data-rows]");
-    if (press(list, event.key) || byKey(event.key)) event.preventDefault();
+    if (loading) {
+      if (event.key.length === 1 && !(event.repeat && waiting.length)) waiting.push(event.key);
+    } else if (act(event.key)) event.preventDefault();
   });
 
   document.addEventListener("click", (event) => {

@@ -144,3 +144,13 @@ def test_focus_stays_on_the_button_that_was_pressed(refund) -> None:
         refund.keyboard.press("Enter")
         settled(refund, seq)
     assert refund.evaluate("document.activeElement.id") == "way-forward"
+
+
+def test_keys_pressed_faster_than_pages_come_are_all_taken(page, load_log) -> None:
+    load_log("sql-tool-errors")
+    page.goto("/p/acme/runs/sql-tool-errors")
+    page.route("**/*at=*", lambda route: (page.wait_for_timeout(150), route.continue_()))
+    for key in "jjjkj":
+        page.keyboard.press(key)
+    page.wait_for_url("**at=4*")
+    assert page.locator(".step[aria-current] .n").inner_text() == "4"

@@ -83,7 +83,7 @@ def step_to_the_error(page: Page) -> None:
     page.keyboard.press("k")
     page.keyboard.press("e")
     expect(page.locator(".step[aria-current]")).to_have_class(re.compile(r"\berr\b"))
-    assert re.search(r"[?&]at=\d+", page.url)
+    page.wait_for_url(re.compile(r"[?&]at=\d+"))
 
 
 def reconstruct(page: Page) -> None:
