@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from replay.differences import Difference
 from replay.lease import Lease
-from replay.models import UNCHANGED, CallState, Replay, ReplayEffect
+from replay.models import UNCHANGED, CallState, Replay, ReplayEffect, ReplayMode
 from replay.states import effect_move
 
 KEPT_MISMATCHES = 200
@@ -169,3 +169,13 @@ def _columns(sums: dict[str, Any]) -> dict[str, Any]:
         "original_cost_complete": count > 0 and sums["old_priced"] == count,
         "original_latency_ms": sums["old_latency"],
     }
+
+
+def so_far(replay: Replay) -> Replay:
+    """A replay that still runs, its columns summing up what has come (the row itself waits)."""
+    if not replay.is_final and replay.mode == ReplayMode.PROMPT:
+        over = (CallState.ANSWERED, CallState.FAILED)
+        replay.done = ReplayEffect.objects.filter(replay=replay, state__in=over).count()
+        for name, value in totals(replay).items():
+            setattr(replay, name, value)
+    return replay

@@ -48,6 +48,8 @@ Pair = tuple[Block | None, Block | None]
 def side_by_side(recorded: Side, replayed: Side, show: Show = "words") -> Sides:
     """Both answers as blocks; an absent side has none."""
     pairs = list(_pairs(recorded, replayed, show))
+    if not (isinstance(recorded, Answer) and isinstance(replayed, Answer)):
+        pairs = [(_unmarked(old), _unmarked(new)) for old, new in pairs]
     return Sides(
         tuple(block for block, _ in pairs if block is not None),
         tuple(block for _, block in pairs if block is not None),
@@ -67,6 +69,14 @@ def _pairs(recorded: Side, replayed: Side, show: Show) -> Iterator[Pair]:
     yield _texts("text", "", _text(before), _text(after), show)
     for old, new in _call_pairs(_calls(before), _calls(after)):
         yield _call(old, new, show)
+
+
+def _unmarked(block: Block | None) -> Block | None:
+    """With nothing on the other side there is nothing to mark."""
+    if block is None:
+        return None
+    title, body = (_plain("".join(p.text for p in part)) for part in (block.title, block.body))
+    return Block(block.kind, title, body, block.size)
 
 
 def _answer(side: Side) -> Answer | None:

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from replay.differences import Difference
 from replay.models import CallState, Replay, ReplayEffect
-from replay.results import TOKENS
+from replay.results import TOKENS, so_far
 from replay.start import Planned
 
 
@@ -20,7 +20,8 @@ def address(replay: Replay) -> str:
 
 
 def replay_shape(replay: Replay) -> dict[str, Any]:
-    """The whole of one replay, without its rows."""
+    """The whole of one replay, without its rows; of one that runs, what has come so far."""
+    replay = so_far(replay)
     return {
         **replay_line(replay),
         "controls": replay.controls,

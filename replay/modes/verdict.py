@@ -41,8 +41,9 @@ def _states(replay: Replay) -> dict[str, int]:
 
 
 def _judged(replay: Replay, changed: int, *, whole: bool) -> dict[str, Any]:
-    """`identical` is unknown while answers are missing, unless one differs already."""
-    identical = False if changed else True if whole else None
+    """`identical` is unknown while answers are missing, unless one that came differs."""
+    rows = ReplayEffect.objects.filter(replay=replay, state=CallState.ANSWERED)
+    identical = False if rows.changed().exists() else True if whole else None
     return {
         "identical": identical,
         "faithful": identical,

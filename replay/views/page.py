@@ -15,6 +15,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from replay import answers, jobs, recording
 from replay.models import Replay, ReplayEffect, ReplayMode
+from replay.results import so_far
 from replay.sides import SHOWS, Show, Sides, side_by_side
 from replay.views.access import get_replay_or_404
 from runs import segments
@@ -60,10 +61,11 @@ def replay_detail(request: HttpRequest, slug: str, replay_id: str) -> HttpRespon
     if target == "pair":
         context = {"replay": replay, **_selected(replay, place)}
         return render(request, "replay/replay_detail.html#selection", context)
-    context = {"replay": replay, **_rows(replay, place), **_selected(replay, place)}
+    context = {"replay": so_far(replay), **_rows(replay, place), **_selected(replay, place)}
     if target == "live":
+        context["moved"] = context["row"] and context["row"].state != request.GET.get("state")
         status = STOP_POLLING if replay.is_final else 200
-        return render(request, "replay/replay_detail.html#live", context, status=status)
+        return render(request, "replay/replay_detail.html#news", context, status=status)
     return render(request, "replay/replay_detail.html", context)
 
 

@@ -29,7 +29,8 @@
       else delete sent[name];
     }
     if (sent.calls === "all") delete sent.calls;
-    if (unchanged(document.getElementById("system"))) delete sent.system;
-    else if (!("system" in sent)) sent.system = "";
+    const system = document.getElementById("system");
+    if (unchanged(system)) delete sent.system;
+    else sent.system = system.value;
   });
 })();
