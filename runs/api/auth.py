@@ -14,8 +14,9 @@ from django.middleware.csrf import CsrfViewMiddleware
 from rest_framework import authentication, exceptions, permissions
 from rest_framework.request import Request
 
+from runs import bulk
 from runs.accounts import keys
-from runs.accounts.models import Membership, Role, Scope
+from runs.accounts.models import Membership, Project, Role, Scope
 
 if TYPE_CHECKING:  # DRF's views import this module while they are being imported
     from rest_framework.views import APIView
@@ -94,3 +95,15 @@ def project_id_of(request: Request) -> int:
     auth = request.auth
     assert isinstance(auth, keys.KeyPrincipal | Membership)
     return auth.project_id
+
+
+def project_of(request: Request) -> Project:
+    """The project this request acts in, as far as ingest and reading need it."""
+    pk = project_id_of(request)
+    found = bulk.find(Project, PROJECT_COLUMNS, id=pk)
+    if found is None:
+        raise exceptions.AuthenticationFailed("This key's project is gone.")
+    return Project(pk=pk, **dict(zip(PROJECT_COLUMNS, found, strict=True)))
+
+
+PROJECT_COLUMNS = ("slug", "name", "redaction_rules", "price_overrides")

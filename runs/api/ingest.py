@@ -9,9 +9,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from runs import ingest
-from runs.accounts.models import Project, Scope
+from runs.accounts.models import Scope
 from runs.api import docs
-from runs.api.auth import project_id_of
+from runs.api.auth import project_of
 from runs.api.incoming import read_body
 from runs.formats import run_fields
 from runs.ingest import Outcome
@@ -23,29 +23,26 @@ _LOG_PARAMETERS = ("agent", "agent_version", "environment", "name", "session_id"
 class IngestView(APIView):
     scope: ClassVar[Scope] = Scope.INGEST
 
-    def project(self, request: Request) -> Project:
-        return Project.objects.get(pk=project_id_of(request))
-
 
 class RunsIn(IngestView):
     @docs.accept_run
     def post(self, request: Request) -> Response:
         body = read_body(request._request)
-        return answer(ingest.accept_run(self.project(request), body))
+        return answer(ingest.accept_run(project_of(request), body))
 
 
 class EffectsIn(IngestView):
     @docs.append_effects
     def post(self, request: Request, run_id: str) -> Response:
         body = read_body(request._request)
-        return answer(ingest.append_effects(self.project(request), run_id, body))
+        return answer(ingest.append_effects(project_of(request), run_id, body))
 
 
 class FinishIn(IngestView):
     @docs.finish_run
     def post(self, request: Request, run_id: str) -> Response:
         body = read_body(request._request)
-        return answer(ingest.finish_run(self.project(request), run_id, body))
+        return answer(ingest.finish_run(project_of(request), run_id, body))
 
 
 class LogsIn(IngestView):
@@ -55,7 +52,7 @@ class LogsIn(IngestView):
         names = {name: run_fields.name(given.get(name), name) for name in _LOG_PARAMETERS}
         run_id = given.get("run_id", "")
         body = read_body(request._request)
-        return answer(ingest.accept_log(self.project(request), body, run_id=run_id, **names))
+        return answer(ingest.accept_log(project_of(request), body, run_id=run_id, **names))
 
 
 def answer(outcome: Outcome) -> Response:

@@ -15,9 +15,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from runs import curate, logs, segments
-from runs.accounts.models import Project, Scope
+from runs.accounts.models import Scope
 from runs.api import docs, shapes
-from runs.api.auth import project_id_of
+from runs.api.auth import project_id_of, project_of
 from runs.api.ingest import EffectsIn, RunsIn
 from runs.filters import RunFilterForm
 from runs.models import Effect, Family, Run
@@ -32,9 +32,6 @@ _INTEGER = re.compile(r"-?[0-9]{1,18}")
 
 class ReadView(APIView):
     scope: ClassVar[Scope] = Scope.READ
-
-    def project(self, request: Request) -> Project:
-        return Project.objects.get(pk=project_id_of(request))
 
     def run(self, request: Request, run_id: str) -> Run:
         run = Run.objects.filter(project_id=project_id_of(request), external_id=run_id).first()
@@ -52,7 +49,7 @@ class RunsView(RunsIn):
 
     @docs.list_runs
     def get(self, request: Request) -> Response:
-        project = self.project(request)
+        project = project_of(request)
         form = _filters(request)
         runs, by = form.matching(project)
         found = page(
@@ -81,7 +78,7 @@ class RunView(ReadView):
 
     @docs.read_run
     def get(self, request: Request, run_id: str) -> Response:
-        return Response(shapes.run_alone(self.run(request, run_id), self.project(request).slug))
+        return Response(shapes.run_alone(self.run(request, run_id), project_of(request).slug))
 
     @docs.delete_run
     def delete(self, request: Request, run_id: str) -> Response:
@@ -149,7 +146,7 @@ class MeView(ReadView):
 
     @docs.me
     def get(self, request: Request) -> Response:
-        project = self.project(request)
+        project = project_of(request)
         scope = getattr(request.auth, "scope", None) or getattr(request.auth, "role", None)
         return Response({"project": project.slug, "name": project.name, "scope": scope})
 

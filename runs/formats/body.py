@@ -32,7 +32,7 @@ class Sent:
     header_lines: list[tuple[int, str]] = field(default_factory=list)
     """Header lines of JSON Lines: (number of records before it, line)."""
     positions: list[Any] | None = None
-    times: dict[str, bytes] = field(default_factory=dict)
+    times: bytes | None = None
     wire: dict[str, bytes] = field(default_factory=dict)
     status: Any = None
     source: str = "rig"
@@ -108,9 +108,9 @@ def read_finish(data: bytes) -> Sent:
 
 def _envelope(document: Document, top: dict[str, Raw]) -> Sent:
     sent = _beside(document, top, Sent(source="envelope"))
-    if "run" in top and bytes(top["run"]) != b"null":
+    if _is_given(top, "run"):
         sent.run = document.original(top["run"])
-    if "log" in top and bytes(top["log"]) != b"null":
+    if _is_given(top, "log"):
         return _log(document, document.members(top["log"], "log"), sent, prefix="log.")
     return _log(document, top, sent) if "records" in top else sent
 
@@ -129,11 +129,16 @@ def _log(document: Document, top: dict[str, Raw], sent: Sent, prefix: str = "") 
 
 
 def _beside(document: Document, top: dict[str, Raw], sent: Sent) -> Sent:
-    for name in ("times", "wire"):
-        if name in top and bytes(top[name]) != b"null":
-            members = document.members(top[name], name)
-            setattr(sent, name, {key: document.original(raw) for key, raw in members.items()})
+    if _is_given(top, "times"):
+        sent.times = document.original(top["times"])
+    if _is_given(top, "wire"):
+        members = document.members(top["wire"], "wire")
+        sent.wire = {key: document.original(raw) for key, raw in members.items()}
     return sent
+
+
+def _is_given(top: dict[str, Raw], name: str) -> bool:
+    return name in top and not (memoryview(top[name]).nbytes == 4 and bytes(top[name]) == b"null")
 
 
 def _records(document: Document, raw: Raw, field: str) -> list[bytes]:

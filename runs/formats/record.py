@@ -110,11 +110,7 @@ def _facts(raw: bytes, value: dict[str, Any], effect_id: str) -> Facts:
 
 def brief(text: str | None, limit: int) -> str:
     """One line of a text, fit for a column."""
-    if not text:
-        return ""
-    if len(text) <= limit and text.isprintable() and "  " not in text:
-        return text.strip()  # most are, and the general way costs ten times as much
-    return one_line(text, limit)
+    return one_line(text, limit) if text else ""
 
 
 def id_text(value: Any, field: str) -> str:
@@ -140,7 +136,9 @@ def _name(text: Any, field: str) -> str:
         return ""
     if not isinstance(text, str):
         raise ItemRefused("invalid", "Expected a text.", field)
-    return text if _within(text, field).isprintable() else clean(text)
+    if len(text) <= MAX_NAME and text.isprintable():
+        return text
+    return clean(_within(text, field))
 
 
 def _asked_for(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
+
 from runs.refusals import Refused
 
 _EARLIEST = datetime(2015, 1, 1, tzinfo=UTC)
@@ -54,6 +56,33 @@ def of_envelope(value: Any, field: str) -> Times:
         _milliseconds(value.get("duration_ms"), f"{field}.duration_ms"),
         _milliseconds(value.get("first_token_ms"), f"{field}.first_token_ms"),
     )
+
+
+class _Sent(msgspec.Struct):
+    started_at: str | None = None
+    duration_ms: float | None = None
+    first_token_ms: float | None = None
+
+
+_every = msgspec.json.Decoder(dict[str, _Sent])
+
+
+def of_envelope_at_once(data: bytes) -> dict[str, Times] | None:
+    """All members of `times`, None if any of them needs a closer look."""
+    try:
+        sent = _every.decode(data)
+        return {
+            effect_id: Times(moment(t.started_at, ""), _ms(t.duration_ms), _ms(t.first_token_ms))
+            for effect_id, t in sent.items()
+        }
+    except (msgspec.MsgspecError, Refused):
+        return None
+
+
+def _ms(value: float | None) -> float | None:
+    if value is not None and abs(value) > MAX_MS:
+        raise Refused("invalid", "Expected a number of milliseconds.")
+    return value
 
 
 def of_record(record: dict[str, Any]) -> Times:

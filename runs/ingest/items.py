@@ -160,9 +160,15 @@ def doubled_key_warning(key: str, seq: int | None, where: str) -> dict[str, Any]
 
 
 def _read_times(sent: Sent, intake: Intake) -> None:
-    for effect_id, raw in sent.times.items():
+    if sent.times is None:
+        return
+    every = times.of_envelope_at_once(sent.times)
+    if every is not None:
+        intake.times = every
+        return
+    for effect_id, raw in jsonbytes.Document(sent.times).members(field="times").items():
         try:
-            intake.times[effect_id] = times.of_envelope(jsonbytes.read(raw), "times")
+            intake.times[effect_id] = times.of_envelope(jsonbytes.read(bytes(raw)), "times")
         except Refused as refused:
             field = f"times.{effect_id[:80]}"
             intake.rejected.append(

@@ -41,19 +41,23 @@ class Nest:
 
     def __init__(self, items: Iterable[Item]) -> None:
         self.items = list(items)
-        self.new = {item.facts.effect_id: _of_item(item) for item in self.items}
+        self.new: dict[str, Node] = {}
         self.stored: dict[str, Node] = {}
         self.warnings: list[dict[str, Any]] = []
         self.orphans = 0
         self._before: dict[str, tuple[int, bool]] = {}
         self._run_pk: int | None = None
-        self._is_nested = any(node.parent_id for node in self.new.values())
+        self._is_nested = any(item.facts.parent_id for item in self.items)
 
     def settle(self, run: Run | None) -> None:
         """Work out depths and what counts; `run` is None for a run that is not stored yet."""
         late: set[str] = set()
-        self._run_pk = None if run is None else run.pk
-        if run is not None and (self._is_nested or run.ledger.get("orphans")):
+        awaited = run is not None and bool(run.ledger.get("orphans"))
+        if not self._is_nested and not awaited:
+            return
+        self.new = {item.facts.effect_id: _of_item(item) for item in self.items}
+        if run is not None:
+            self._run_pk = run.pk
             late = self._meet_stored(run)
         if self._is_nested or late:
             self._deepen(late)

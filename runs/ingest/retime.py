@@ -20,8 +20,7 @@ def known_effects(run: Run, timed: list[Known], intake: Intake) -> None:
     _price_again(run, sent)
     if any(known.started_at is not None for known in timed):
         _span_again(run)
-    for times in sent.values():
-        ledger.take_times(run, times)
+    ledger.take_times(run, sent.values())
 
 
 def _price_again(run: Run, sent: dict[int, Times]) -> None:
@@ -43,5 +42,5 @@ def _span_again(run: Run) -> None:
     run.ledger.pop("span", None)
     run.ledger.pop("suspect", None)
     held = Effect.objects.filter(run=run).exclude(started_at=None)
-    for row in held.values_list("started_at", "duration_ms", "first_token_ms").iterator():
-        ledger.take_times(run, Times(*row))
+    rows = held.values_list("started_at", "duration_ms", "first_token_ms")
+    ledger.take_times(run, [Times(*row) for row in rows.iterator()])

@@ -15,7 +15,6 @@ from runs.redaction import keyed_hash
 
 RUN_COLUMNS = tuple(f.attname for f in Run._meta.concrete_fields if f.attname != "id")
 _SEGMENT_COLUMNS = ("run_id", "kind", "data", "raw_size")
-_EFFECT_COLUMNS = tuple(f.attname for f in Effect._meta.concrete_fields if f.attname != "id")
 Place = tuple[int, int, int]
 """Where bytes lie: segment id, offset, length."""
 
@@ -103,51 +102,97 @@ _NOWHERE = (None, None, None)
 def _effect_row(
     run: Run, item: Item, places: dict[SegmentKind, dict[str, Place]]
 ) -> tuple[Any, ...]:
+    """The values of `_EFFECT_COLUMNS`, in their order."""
     facts, used, when = item.facts, item.facts.usage, item.times
     effect_id = facts.effect_id
     wire = places[SegmentKind.WIRE][effect_id] if item.wire is not None else _NOWHERE
     line = places[SegmentKind.SOURCE][effect_id] if item.source is not None else _NOWHERE
-    values = {
-        "run_id": run.pk,
-        "seq": item.seq,
-        "effect_id": effect_id,
-        "parent_id": facts.parent_id,
-        "depth": item.depth,
-        "scope": facts.scope,
-        "family": facts.family,
-        "key": facts.key,
-        "name": item.name,
-        "response_model": facts.response_model,
-        "inferred": item.inferred,
-        "provider": item.provider,
-        "api": facts.api,
-        "status": facts.status,
-        "stream": facts.stream,
-        "finish_reason": facts.finish_reason,
-        "started_at": when.started_at,
-        "duration_ms": when.duration_ms,
-        "first_token_ms": when.first_token_ms,
-        "input_tokens": used.input,
-        "output_tokens": used.output,
-        "cache_read_tokens": used.cache_read,
-        "cache_write_tokens": used.cache_write,
-        "reasoning_tokens": used.reasoning,
-        "total_tokens": used.total,
-        "cost": item.cost,
-        "recorded_cost": used.recorded_cost,
-        "counted": item.counted,
-        "summary": facts.summary,
-        "request_size": facts.request_size,
-        "response_size": facts.response_size,
-        "content_hash": item.content_hash,
-        "redactions": [mark.as_json() for mark in item.marks] or None,
-        "original_hash": "" if item.original is None else keyed_hash(item.original),
-    }
-    segment, offset, length = places[SegmentKind.RECORDS][effect_id]
-    values |= {"segment_id": segment, "offset": offset, "length": length}
-    values |= dict(zip(("wire_segment_id", "wire_offset", "wire_length"), wire, strict=True))
-    values |= dict(zip(("source_segment_id", "source_offset", "source_length"), line, strict=True))
-    return tuple(values[name] for name in _EFFECT_COLUMNS)
+    return (
+        run.pk,
+        item.seq,
+        effect_id,
+        facts.parent_id,
+        item.depth,
+        facts.scope,
+        facts.family,
+        facts.key,
+        item.name,
+        facts.response_model,
+        item.inferred,
+        item.provider,
+        facts.api,
+        facts.status,
+        facts.stream,
+        facts.finish_reason,
+        when.started_at,
+        when.duration_ms,
+        when.first_token_ms,
+        used.input,
+        used.output,
+        used.cache_read,
+        used.cache_write,
+        used.reasoning,
+        used.total,
+        item.cost,
+        used.recorded_cost,
+        item.counted,
+        facts.summary,
+        facts.request_size,
+        facts.response_size,
+        item.content_hash,
+        [mark.as_json() for mark in item.marks] or None,
+        "" if item.original is None else keyed_hash(item.original),
+        *places[SegmentKind.RECORDS][effect_id],
+        *wire,
+        *line,
+    )
+
+
+_EFFECT_COLUMNS = (
+    "run_id",
+    "seq",
+    "effect_id",
+    "parent_id",
+    "depth",
+    "scope",
+    "family",
+    "key",
+    "name",
+    "response_model",
+    "inferred",
+    "provider",
+    "api",
+    "status",
+    "stream",
+    "finish_reason",
+    "started_at",
+    "duration_ms",
+    "first_token_ms",
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "reasoning_tokens",
+    "total_tokens",
+    "cost",
+    "recorded_cost",
+    "counted",
+    "summary",
+    "request_size",
+    "response_size",
+    "content_hash",
+    "redactions",
+    "original_hash",
+    "segment_id",
+    "offset",
+    "length",
+    "wire_segment_id",
+    "wire_offset",
+    "wire_length",
+    "source_segment_id",
+    "source_offset",
+    "source_length",
+)
 
 
 # --- Pieces of the run's row ---------------------------------------------------------------------

@@ -76,9 +76,7 @@ def _create(project: Project, run_id: str, intake: Intake) -> Outcome | None:
     made = plan.make(intake, Stored())
     if made.rejected and not made.new and intake.fields.raw is None:
         return _outcome(project, run_id, made)  # nothing to make a run of
-    run = Run(project=project, external_id=run_id, source=intake.source)
-    run.received_at = intake.received_at
-    ledger.open_run(run)
+    run = ledger.open_run(project, run_id, intake.source, intake.received_at)
     change = _Change(run, intake, made)
     change.absorb()
     change.stamp()
@@ -94,8 +92,10 @@ def _create(project: Project, run_id: str, intake: Intake) -> Outcome | None:
 
 
 def _refuse_deleted(project: Project, run_id: str) -> None:
-    now = timezone.now()
-    if Tombstone.objects.filter(project=project, external_id=run_id, expires_at__gt=now).exists():
+    found = bulk.find(Tombstone, ("id",), project_id=project.pk, external_id=run_id)
+    if found is None:
+        return
+    if Tombstone.objects.filter(pk=found[0], expires_at__gt=timezone.now()).exists():
         raise Refused("deleted", "This run was deleted; its id is refused for a while.")
 
 

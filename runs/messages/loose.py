@@ -41,6 +41,9 @@ def _picture(match: re.Match[str]) -> str:
 def one_line(value: str, limit: int) -> str:
     """`value` on one line of at most `limit` characters; an ellipsis says that there is more."""
     # A line needs only its first characters: a 20 MB text must not be copied for it.
+    head = value[: limit + 1]
+    if head.isprintable() and "  " not in head and head[:1] != " ":  # most are: spare them the rest
+        return head.rstrip() if len(head) <= limit else head[: limit - 1].rstrip() + "…"
     start = _SPACE.sub(" ", clean(value[: limit * 8])).strip()
     cut = len(start) > limit or len(value) > limit * 8
     return start[: limit - 1].rstrip() + "…" if cut else start
