@@ -24,6 +24,7 @@ from replay.providers import (
     providers_from_env,
 )
 from replay.questions import Candidate, Question
+from replay.shown import cut
 from replay.wire import wire_of
 from rewyn_sdk.facts import as_list, as_object, request_history
 from runs.models import Effect, Family, Run
@@ -117,7 +118,7 @@ class _Tried:
 
     def note(self, seq: int, notes: tuple[Note, ...]) -> None:
         for note in notes:
-            self.notes.setdefault((note.code, note.message), []).append(seq)
+            self.notes.setdefault((note.code, cut(note.message)), []).append(seq)
 
 
 def system_text(history: list[Any]) -> str:
@@ -296,7 +297,7 @@ class _Prompt:
                 record, wire_of(effect), provider=provider, model=model, overrides=overrides
             )
         except CannotAsk as error:
-            tried.notes.setdefault(("cannot_ask", str(error)), []).append(effect.seq)
+            tried.notes.setdefault(("cannot_ask", cut(str(error))), []).append(effect.seq)
             return
         tried.lanes.add(call.lane)
         tried.apis.add(call.dialect)

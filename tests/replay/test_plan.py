@@ -82,6 +82,15 @@ def test_a_dangling_call_is_a_warning(plan, read_log):
     assert "dangling_call" in [warning["code"] for warning in made["warnings"]]
 
 
+def test_hard_strings_are_kept_out_of_the_plan(plan, read_log):
+    log = read_log("order-status-chat")
+    answer = log["records"][2]["kind"]["request"]["chat_history"][2]
+    answer["content"][0]["id"] = {"provider": "call\x00\ud800"}
+    made = plan("hard", log, models=["openai:b"])
+    told = [note["message"] for note in made["warnings"]]
+    assert any("call␀\ufffd" in message for message in told)
+
+
 @pytest.mark.parametrize(
     ("name", "body", "code"),
     [
