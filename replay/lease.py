@@ -33,6 +33,8 @@ class Lease:
     replay: Replay
     attempt: int
     cancelled: bool = False
+    done: int = 0
+    """How far the work is; goes into the row with each renewal."""
     _renewed: float = field(default_factory=time.monotonic)
 
     @property
@@ -48,7 +50,7 @@ class Lease:
             return
         held = Replay.objects.filter(pk=self.replay.pk, attempt=self.attempt)
         working = held.filter(status__in=(ReplayStatus.RUNNING, ReplayStatus.CANCELLING))
-        if not working.update(heartbeat_at=timezone.now()):
+        if not working.update(heartbeat_at=timezone.now(), done=self.done):
             raise Lost
         self.cancelled = held.filter(status=ReplayStatus.CANCELLING).exists()
         self._renewed = time.monotonic()

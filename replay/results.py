@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from django.db import transaction
 from django.db.models import Count, F, Q, Sum
 from django.utils import timezone
 
@@ -40,8 +39,7 @@ def take_over(lease: Lease) -> None:
     rows = ReplayEffect.objects.filter(replay=lease.replay)
     interrupt(rows)
     rows.exclude(state=CallState.ANSWERED).update(attempt=lease.attempt)
-    over = rows.filter(state__in=(CallState.ANSWERED, CallState.FAILED)).count()
-    Replay.objects.filter(pk=lease.replay.pk, attempt=lease.attempt).update(done=over)
+    lease.done = rows.filter(state__in=(CallState.ANSWERED, CallState.FAILED)).count()
 
 
 def interrupt(rows: Any) -> int:
@@ -76,19 +74,8 @@ def ask(lease: Lease, row_id: int, sent: bytes) -> bool:
 
 def answer(lease: Lease, row_id: int, **columns: Any) -> bool:
     """Store an answer. An answer that comes late still counts while nobody else took over."""
-    with transaction.atomic():
-        stored = _moved(
-            lease,
-            row_id,
-            "answer",
-            answered_at=timezone.now(),
-            error_code="",
-            error_text="",
-            **columns,
-        )
-        if stored:
-            _one_more_done(lease)
-    return stored
+    columns = {"answered_at": timezone.now(), "error_code": "", "error_text": "", **columns}
+    return _over(lease, _moved(lease, row_id, "answer", **columns))
 
 
 def put_off(lease: Lease, row_id: int, **columns: Any) -> bool:
@@ -99,15 +86,12 @@ def put_off(lease: Lease, row_id: int, **columns: Any) -> bool:
 def refuse(lease: Lease, row_id: int, *, code: str, text: str, **columns: Any) -> bool:
     """No answer, and no further call in this go."""
     columns = {"difference": Difference.ERROR, "error_code": code, "error_text": text, **columns}
-    with transaction.atomic():
-        stored = _moved(lease, row_id, "refuse", **columns)
-        if stored:
-            _one_more_done(lease)
+    return _over(lease, _moved(lease, row_id, "refuse", **columns))
+
+
+def _over(lease: Lease, stored: bool) -> bool:
+    lease.done += stored
     return stored
-
-
-def _one_more_done(lease: Lease) -> None:
-    Replay.objects.filter(pk=lease.replay.pk, attempt=lease.attempt).update(done=F("done") + 1)
 
 
 def renew(replay: Replay, attempts_per_call: int) -> int:

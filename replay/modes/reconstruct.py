@@ -72,10 +72,10 @@ def _pause(lease: Lease, done: int) -> None:
     """Between two records: renew the lease, tell how far it is, and see whether to stop."""
     if done % 100:
         return
+    lease.done = done
     lease.beat()
     if process_ends():
         raise Stopped
-    Replay.objects.filter(pk=lease.replay.pk, attempt=lease.attempt).update(done=done)
 
 
 def _rows(lease: Lease, proof: Proof, effects: list[tuple[int, int]]) -> Iterator[ReplayEffect]:
