@@ -1,0 +1,124 @@
+"""The replay form and a replay's page in a real browser: live plan, live progress, keys, Back."""
+
+from __future__ import annotations
+
+import re
+import threading
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from replay import jobs
+from replay.fake_provider import FakeProvider
+from replay.models import Replay
+from runs import ingest
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    with FakeProvider([{"answer": {"text": "Take an umbrella at 15:30."}}]) as provider:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", provider.openai_base_url)
+        yield provider
+
+
+@pytest.fixture
+def page(
+    transactional_db, fake, open_page, make_member, project, shared: Path, monkeypatch
+) -> Page:
+    monkeypatch.setattr(jobs, "ring", lambda public_id: None)
+    log = shared / "data/rig-examples/02-two-tools-memory.effects.json"
+    ingest.accept_log(project, log.read_bytes(), run_id="trip", agent="trip")
+    return open_page(make_member("member"))
+
+
+def test_the_plan_follows_the_controls_and_so_does_the_address(page, fake):
+    page.goto("/p/acme/runs/trip/replay")
+    expect(page.locator("#go")).to_contain_text("Reconstruct")
+    page.locator("#model-0").fill("openai:a")
+    expect(page.locator("#go")).to_contain_text("Start 2 calls")
+    page.locator("#system").fill("Be terse.")
+    page.wait_for_url(re.compile(r"model=openai%3Aa&system=Be(%20|\+)terse\.$"))
+    page.reload()
+    expect(page.locator("#go")).to_contain_text("Start 2 calls")
+    expect(page.locator("#system")).to_have_value("Be terse.")
+    assert fake.asked == []
+
+
+def test_a_control_put_back_leaves_no_trace_in_the_address(page):
+    page.goto("/p/acme/runs/trip/replay?temperature=0")
+    page.locator("#temperature").fill("")
+    expect(page.locator("#go")).to_contain_text("Reconstruct")
+    page.wait_for_url(re.compile(r"/replay$"))
+
+
+def test_progress_comes_by_itself_and_ends(page):
+    page.goto("/p/acme/runs/trip/replay?model=openai:a")
+    page.locator("#go").click()
+    page.wait_for_url("**/replays/rp_*")
+    expect(page.locator(".verdict")).to_contain_text("queued")
+    expect(page.locator("#pair")).not_to_contain_text("umbrella")
+    _work()
+    expect(page.locator(".verdict")).to_contain_text("succeeded", timeout=15_000)
+    expect(page.locator("#rows")).to_contain_text("drops weather, opening_hours")
+    expect(page.locator("#live")).not_to_have_attribute("hx-trigger", "every 1s")
+
+
+def test_keys_walk_the_rows_and_back_returns(page):
+    page.goto(_finished(page))
+    first = page.url
+    page.keyboard.press("j")
+    page.wait_for_url(re.compile(r"at=5"))
+    expect(page.locator("#pair h2").first).to_have_text("#5")
+    expect(page.locator("#pair ins").first).to_be_visible()
+    page.get_by_role("link", name="JSON").click()
+    page.wait_for_url(re.compile(r"show=json"))
+    page.keyboard.press("p")
+    page.wait_for_url(re.compile(r"at=2&show=json"))
+    for _ in range(3):
+        page.go_back()
+    expect(page).to_have_url(first)
+    expect(page.get_by_role("navigation", name="Main")).to_be_visible()
+
+
+def test_the_page_reads_without_javascript(fake, page, open_page, django_user_model):
+    address = _finished(page)
+    user = django_user_model.objects.get(email="member@example.com")
+    plain = open_page(user, java_script_enabled=False)
+    plain.goto(address)
+    plain.locator("#r5").click()
+    expect(plain.locator("#pair h2").first).to_have_text("#5")
+    plain.goto("/p/acme/runs/trip/replay")
+    plain.locator("#model-0").fill("openai:b")
+    plain.get_by_role("button", name="Show plan").click()
+    expect(plain.locator("#go")).to_contain_text("Start 2 calls")
+    plain.locator("#go").click()
+    plain.wait_for_url("**/replays/rp_*")
+
+
+def _finished(page: Page) -> str:
+    page.goto("/p/acme/runs/trip/replay?model=openai:a")
+    page.locator("#go").click()
+    page.wait_for_url("**/replays/rp_*")
+    _work()
+    return page.url
+
+
+def _work() -> None:
+    """Do the queued replay on a thread, as a worker would: the browser owns this one's loop."""
+    public_id = Replay.objects.get(status="queued").public_id
+    worker = threading.Thread(target=_run, args=(public_id,))
+    worker.start()
+    worker.join(60)
+
+
+def _run(public_id: str) -> None:
+    from django.db import connections
+
+    try:
+        jobs.run_job(public_id)
+    finally:
+        connections.close_all()
