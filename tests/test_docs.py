@@ -1,0 +1,45 @@
+"""The documents name what there is: every variable, endpoint and link."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from drf_spectacular.generators import SchemaGenerator
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+
+
+def variables_read() -> set[str]:
+    """Names of environment variables that settings and the start commands read."""
+    files = [ROOT / "rewyn_web/settings.py", *(ROOT / "rewyn_web/management").rglob("*.py")]
+    pattern = r'env(?:\.\w+)?\(\s*"([A-Z_]+)"|environ\.get\("([A-Z_]+)"'
+    found = re.findall(pattern, "\n".join(file.read_text() for file in files))
+    return {first or second for first, second in found}
+
+
+def test_every_variable_is_in_the_operations_page() -> None:
+    text = (ROOT / "docs/operations.md").read_text()
+    read = variables_read()
+    assert len(read) > 20
+    assert {name for name in read if f"`{name}`" not in text} == set()
+
+
+def api_paths() -> set[str]:
+    """The addresses the OpenAPI document has."""
+    return set(SchemaGenerator().get_schema(request=None, public=True)["paths"])
+
+
+def test_every_endpoint_is_in_the_api_page() -> None:
+    text = re.sub(r"\{[a-z_]+\}", "{}", (ROOT / "docs/api.md").read_text())
+    paths = {re.sub(r"\{[a-z_]+\}", "{}", path) for path in api_paths()}
+    assert len(paths) > 10
+    assert {path for path in paths if path not in text} == set()
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda page: page.name)
+def test_every_link_between_the_documents_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text())
+    assert [link for link in links if not (page.parent / link).exists()] == []
