@@ -33,7 +33,7 @@ def content_hash(data: bytes) -> str:
 
 
 def header_bytes(run: Run) -> bytes:
-    return segments.decompress(run.header) if run.header else b""
+    return segments.read_header(run.pk) or b""
 
 
 def header(run: Run) -> dict[str, Any]:

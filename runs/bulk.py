@@ -146,10 +146,14 @@ def _sqlite_moment(value: datetime) -> str:
     return str(connection.ops.adapt_datetimefield_value(value))
 
 
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
 def _convert(field: Any) -> Convert | None:
     ops = connection.ops
     if isinstance(field, models.JSONField):
-        return json.dumps
+        return _compact
     if connection.vendor == "postgresql":
         return None
     if isinstance(field, models.DateTimeField):

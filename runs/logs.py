@@ -19,20 +19,21 @@ EMPTY_HEADER = b'{"handlers":[],"signature":{},"hooks":[],"required":{}}'
 
 def as_json(run: Run) -> Iterator[bytes]:
     """The effect log as one JSON document: header and records byte for byte as received."""
-    yield b'{"header":' + header_of(run) + b',"records":['
+    parts = segments.read_parts(run.pk)
+    yield b'{"header":' + parts.get("header", EMPTY_HEADER) + b',"records":['
     yield from _separated(data for _, data in segments.iter_records(run.pk))
     yield b"]"
-    if run.log_extra is not None:
-        for name, data in _members(segments.decompress(run.log_extra)).items():
-            yield b"," + jsonbytes.quoted(name) + b":" + data
+    for name, data in _members(parts.get("log_extra", b"{}")).items():
+        yield b"," + jsonbytes.quoted(name) + b":" + data
     yield b"}"
 
 
 def as_lines(run: Run) -> Iterator[bytes]:
     """The log as JSON Lines: the lines it came as, or, for a document, one line a record."""
-    headers = _header_lines(run)
+    parts = segments.read_parts(run.pk)
+    headers = [tuple(pair) for pair in json.loads(parts.get("header_lines", b"[]"))]
     if not headers:
-        yield b'{"header":' + jsonbytes.minified(header_of(run)) + b"}\n"
+        yield b'{"header":' + jsonbytes.minified(parts.get("header", EMPTY_HEADER)) + b"}\n"
     for place, (effect, data) in enumerate(segments.iter_records(run.pk)):
         while headers and headers[0][0] <= place:
             yield headers.pop(0)[1].encode() + b"\n"
@@ -53,22 +54,11 @@ def as_envelope(run: Run) -> Iterator[bytes]:
     yield b"}}"
 
 
-def header_of(run: Run) -> bytes:
-    """The header's bytes as received, or an empty one."""
-    return EMPTY_HEADER if run.header is None else segments.decompress(run.header)
-
-
 def _separated(pieces: Iterator[bytes]) -> Iterator[bytes]:
     first = True
     for piece in pieces:
         yield piece if first else b"," + piece
         first = False
-
-
-def _header_lines(run: Run) -> list[tuple[int, str]]:
-    if run.header_lines is None:
-        return []
-    return [tuple(pair) for pair in json.loads(segments.decompress(run.header_lines))]
 
 
 def _members(data: bytes) -> dict[str, bytes]:
@@ -78,7 +68,7 @@ def _members(data: bytes) -> dict[str, bytes]:
 
 def _run_object(run: Run) -> bytes:
     """What the sender said of the run, with what the server knows laid under and over it."""
-    said = {} if run.envelope is None else _members(segments.decompress(run.envelope))
+    said = _members(segments.read_parts(run.pk).get("envelope", b"{}"))
     tags = RunLabel.objects.filter(run=run, kind=LabelKind.TAG).order_by("pk")
     known: dict[str, Any] = {
         "id": run.external_id,

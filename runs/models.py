@@ -114,16 +114,8 @@ class Run(models.Model):
     to_review = models.PositiveIntegerField(default=0)
     """Open divergences; kept by `replay`."""
 
-    header = models.BinaryField(null=True)
-    """The log header's bytes as received, zstd."""
     header_rank = models.PositiveIntegerField(default=0)
     """How much of the run the header's sender knew; a lower one does not replace it."""
-    header_lines = models.BinaryField(null=True)
-    """Header lines of a JSON Lines log: a JSON list of [seq they stand before, line], zstd."""
-    log_extra = models.BinaryField(null=True)
-    """Top-level members of the log beside header and records: one JSON object, zstd."""
-    envelope = models.BinaryField(null=True)
-    """The `run` object as received, zstd."""
     warnings = models.JSONField(default=list, blank=True)
     """[{"code", "message", "path"}] of what was taken but is odd."""
     ledger = models.JSONField(default=dict, blank=True)
@@ -191,6 +183,7 @@ class SegmentKind(models.TextChoices):
     RECORDS = "records", "records"
     WIRE = "wire", "wire"
     SOURCE = "source", "source lines"
+    RUN = "run", "about the run"
 
 
 class Segment(models.Model):
@@ -201,6 +194,14 @@ class Segment(models.Model):
     data = models.BinaryField()
     """One zstd frame."""
     raw_size = models.PositiveIntegerField()
+    parts = models.JSONField(null=True)
+    """What is in here beside the items: {name: [offset, length]}. The newest of a name counts.
+
+    `header`: the log header's bytes as received. `header_lines`: those of JSON Lines, a JSON list
+    of [records before it, line]. `log_extra`: members of the log beside header and records, one
+    object. `envelope`: the `run` object as received. They share their words with the records, so
+    compressed with them they cost almost nothing.
+    """
 
     def __str__(self) -> str:
         return f"{self.kind} {self.pk} of {self.run_id}"

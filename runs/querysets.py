@@ -18,7 +18,7 @@ class RunQuerySet(models.QuerySet["Run"]):
 
     def for_list(self) -> RunQuerySet:
         """Without the columns no list shows."""
-        return self.defer("header", "log_extra", "envelope", "metadata", "warnings")
+        return self.defer("metadata", "warnings", "ledger")
 
 
 class EffectQuerySet(models.QuerySet["Effect"]):

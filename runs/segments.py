@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 import zstandard
 
@@ -18,11 +19,12 @@ LEVEL = 3
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """One compressed segment and where each of its items lies: (offset, length) in order."""
+    """One compressed segment and where each of its items and parts lies: (offset, length)."""
 
     data: bytes
     raw_size: int
     spans: tuple[tuple[int, int], ...]
+    parts: dict[str, tuple[int, int]]
 
 
 def compress(data: bytes) -> bytes:
@@ -33,26 +35,31 @@ def decompress(data: bytes | memoryview) -> bytes:
     return zstandard.ZstdDecompressor().decompress(bytes(data))
 
 
-def pack(items: Iterable[bytes], target: int = TARGET_BYTES) -> Iterator[Packed]:
-    """Group consecutive items into segments of about `target` bytes, each compressed once."""
+def pack(
+    items: Iterable[bytes], parts: Mapping[str, bytes] | None = None, target: int = TARGET_BYTES
+) -> Iterator[Packed]:
+    """Group consecutive items into segments of about `target` bytes, each compressed once.
+
+    `parts` go behind the items of the last one (see `Segment.parts`).
+    """
     group: list[bytes] = []
     size = 0
     for item in items:
         if group and size + len(item) > target:
-            yield _packed(group)
+            yield _packed(group, {})
             group, size = [], 0
         group.append(item)
         size += len(item)
-    if group:
-        yield _packed(group)
+    if group or parts:
+        yield _packed(group, parts or {})
 
 
-def _packed(group: list[bytes]) -> Packed:
-    spans, offset = [], 0
-    for item in group:
-        spans.append((offset, len(item)))
-        offset += len(item)
-    return Packed(compress(b"".join(group)), offset, tuple(spans))
+def _packed(group: list[bytes], parts: Mapping[str, bytes]) -> Packed:
+    ends = [0, *accumulate(map(len, (*group, *parts.values())))]
+    spans = [(start, end - start) for start, end in pairwise(ends)]
+    named = dict(zip(parts, spans[len(group) :], strict=True))
+    data = compress(b"".join((*group, *parts.values())))
+    return Packed(data, ends[-1], tuple(spans[: len(group)]), named)
 
 
 _KEPT_SEGMENTS = 8
@@ -111,6 +118,22 @@ def read_source(effect: Effect) -> bytes | None:
     return read_span(effect.source_segment_id, effect.source_offset, effect.source_length)
 
 
+def read_parts(run_id: int) -> dict[str, bytes]:
+    """The newest of each part of a run (see `Segment.parts`), where it has one."""
+    found: dict[str, bytes] = {}
+    held = Segment.objects.filter(run_id=run_id).exclude(parts=None).order_by("-pk")
+    for pk, parts in held.values_list("pk", "parts"):
+        for name, (offset, length) in (parts or {}).items():
+            if name not in found:
+                found[name] = read_span(pk, offset, length)
+    return found
+
+
+def read_header(run_id: int) -> bytes | None:
+    """The log header's bytes as received, None if none was sent."""
+    return read_parts(run_id).get("header")
+
+
 def iter_records(run_id: int) -> Iterator[tuple[Effect, bytes]]:
     """Every effect of a run with its bytes, in order, one segment in memory at a time."""
     effects = Effect.objects.filter(run_id=run_id).order_by("seq").iterator(chunk_size=1000)
@@ -132,6 +155,8 @@ __all__ = [
     "iter_records",
     "pack",
     "read",
+    "read_header",
+    "read_parts",
     "read_source",
     "read_span",
     "read_wire",

@@ -73,6 +73,8 @@ class Intake:
     warnings: list[dict[str, Any]]
     bytes_received: int
     received_at: datetime
+    is_named: bool = False
+    """Facts of the run were given beside the body."""
     is_final: bool = False
 
 
@@ -122,7 +124,9 @@ def _without_records(
     if run is not None:
         _warn_of_doubled_key(intake, run, "`run`")
         intake.fields = run_fields.read(run)
-    intake.fields.names |= run_fields.names_of(dict(names))
+    beside = run_fields.names_of(dict(names))
+    intake.fields.names |= beside
+    intake.is_named = bool(beside)
     _read_times(sent, intake)
     return intake
 

@@ -7,6 +7,7 @@ the same key, the one that stands first.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from runs import bulk
 from runs.ingest.items import Item
@@ -51,31 +52,47 @@ def _of_items(items: Iterable[Item]) -> Iterator[Label]:
             yield LabelKind.TOOL.value, item.name
 
 
-def name_the_unnamed(run: Run, items: list[Item]) -> list[str]:
+def name_the_unnamed(run: Run, items: Iterable[Item]) -> list[str]:
     """Give model calls without a model the one of their key.
 
-    Returns the keys whose stored calls must be named again, because a call that stands before the
-    one they were named by has come, or the first one that says its model.
+    `Run.ledger["models"]` remembers, for each key that has such calls, the call they are named by:
+    [position, model, provider], or null while nobody said. Returns the keys whose stored calls must
+    be named again, because a call that stands before has come.
     """
-    models = run.ledger.setdefault("models", {})
-    unnamed = set(run.ledger.get("unnamed", ()))
-    stale = set()
     calls = [item for item in items if item.facts.family == Family.COMPLETION]
+    held: dict[str, Model | None] = run.ledger.get("models", {})
+    wanted = held.keys() | {item.facts.key for item in calls if not item.facts.name}
+    if not wanted:
+        return []
+    found = {key: held[key] if key in held else _first_stored(run, key) for key in wanted}
     for item in calls:
         facts = item.facts
-        held = models.get(facts.key)
-        if facts.name and (held is None or item.seq < held[0]):
-            models[facts.key] = [item.seq, facts.name, facts.provider]
-            stale.add(facts.key)
+        if facts.name and facts.key in wanted:
+            found[facts.key] = _earlier(found[facts.key], [item.seq, facts.name, facts.provider])
     for item in calls:
         if not item.facts.name:
-            unnamed.add(item.facts.key)
-            _name(item, models.get(item.facts.key))
-    run.ledger["unnamed"] = sorted(unnamed)
-    return sorted(stale & unnamed)
+            _name(item, found[item.facts.key])
+    run.ledger["models"] = found
+    return sorted(key for key in held if found[key] != held[key])
 
 
-def _name(item: Item, model: list[str] | None) -> None:
+Model = list[Any]
+
+
+def _earlier(one: Model | None, other: Model) -> Model:
+    return other if one is None or other[0] < one[0] else one
+
+
+def _first_stored(run: Run, key: str) -> Model | None:
+    """The first stored call of this key that says its model."""
+    if run.pk is None:
+        return None
+    calls = Effect.objects.filter(run=run, key=key, family=Family.COMPLETION, inferred=False)
+    first = calls.exclude(name="").order_by("seq").values_list("seq", "name", "provider").first()
+    return None if first is None else list(first)
+
+
+def _name(item: Item, model: Model | None) -> None:
     item.inferred = True
     item.name, item.provider = model[1:] if model else ("", item.facts.provider)
 

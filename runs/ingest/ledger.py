@@ -4,10 +4,11 @@ Counts and sums are added to; fields that go by position (title, output, error, 
 the position they come from in `Run.ledger`, so that a batch from elsewhere neither wins nor loses
 by being late. Members the sender states are kept apart from those told from effects.
 
-`Run.ledger` holds: `given` (what the sender stated), `title`, `output` (positions), `completion`,
-`last` ([position, status]), `error` ([position, text]), `shape` (bits), `span` (first start and
-last end of the effects), `suspect` (a clock among them), `models` ({key: [position, model,
-provider]}), `unnamed` (keys with a call whose model nobody said).
+`Run.ledger` holds: `given` (what the sender stated; the value itself is in its column), `finished`
+(when the sender said the run is over), `title` and `output` (the positions they come from),
+`completion` and `last` ([position, status]), `error` ([position, text]), `shape` (bits), `is_f1`,
+`span` (first start and last end of the effects), `suspect` (a clock among them), `unknown_tokens`,
+`unknown_cost` and `orphans` (numbers of effects), `models` (see `labels.py`).
 """
 
 from __future__ import annotations
@@ -79,9 +80,10 @@ def take_fields(run: Run, fields: RunFields, finished_at: datetime | None) -> No
         if getattr(fields, name):
             setattr(run, column, getattr(fields, name))
             given[name] = True
-    for name, moment in (("started", fields.started_at), ("ended", fields.ended_at)):
-        if moment is not None:
-            given[name] = moment.isoformat()
+    for name in ("started_at", "ended_at"):
+        if getattr(fields, name) is not None:
+            setattr(run, name, getattr(fields, name))
+            given[name] = True
 
 
 def take_items(run: Run, items: Sequence[Item]) -> None:
@@ -195,7 +197,9 @@ def settle(run: Run, header: dict[str, Any] | None) -> None:
     _settle_error(run)
     _settle_times(run)
     if header is not None:
-        ledger["is_f1"] = header.get("format") == 1
+        ledger.pop("is_f1", None)
+        if header.get("format") == 1:
+            ledger["is_f1"] = True
     run.shape = shape.name_of(ledger["shape"], is_f1=bool(ledger.get("is_f1")))
 
 
@@ -223,14 +227,18 @@ def _settle_error(run: Run) -> None:
 
 
 def _settle_times(run: Run) -> None:
-    given = run.ledger["given"]
-    first, last = run.ledger.get("span", [None, None])
-    run.started_at = _moment(given.get("started") or first)
-    over = last or run.ledger.get("finished") if run.status != RunStatus.RUNNING else None
-    ended = given.get("ended") or over
-    run.ended_at = _moment(ended)
+    ledger = run.ledger
+    given = ledger["given"]
+    first, last = ledger.get("span", [None, None])
+    if "started_at" not in given:
+        run.started_at = _moment(first)
+    if "ended_at" not in given:
+        over = last or ledger.get("finished")
+        run.ended_at = _moment(over) if run.status != RunStatus.RUNNING else None
+    if "started_at" in given and "ended_at" in given:
+        ledger.pop("span", None)  # it tells nothing any more
     run.duration_ms = None
-    suspect = bool(run.ledger.get("suspect"))
+    suspect = bool(ledger.get("suspect"))
     if run.started_at and run.ended_at:
         span = (run.ended_at - run.started_at).total_seconds() * 1000
         run.duration_ms = span if span >= 0 else None

@@ -8,9 +8,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from runs.formats import jsonbytes
 from runs.ingest.items import Intake, Item, content_hash
 from runs.redaction import keyed_hash
 from runs.refusals import Rejected
+
+LAST_WORD = 2**31 - 1
+"""The rank of the header that ends a run."""
 
 
 class Known(NamedTuple):
@@ -35,6 +39,9 @@ class Stored:
     """The run as a plan sees it. `known` has at least what the request's ids and positions meet."""
 
     last_seq: int = 0
+    header_rank: int = 0
+    parts: dict[str, bytes] = field(default_factory=dict)
+    """What the run has beside records (see `Segment.parts`), if the request brings any."""
     known: dict[str, Known] = field(default_factory=dict)
     taken: dict[int, str] = field(default_factory=dict)
     read: Callable[[Known], bytes] | None = None
@@ -49,10 +56,14 @@ class Plan:
     """Known effects whose times the request brings or changes."""
     wired: list[Known] = field(default_factory=list)
     """Known effects whose wire exchange the request brings."""
+    parts: dict[str, bytes] = field(default_factory=dict)
+    """Parts of the run that are new or other than those stored."""
+    header_rank: int | None = None
+    """Set if the request's header is the one to keep."""
 
     @property
     def is_empty(self) -> bool:
-        return not (self.new or self.timed or self.wired)
+        return not (self.new or self.timed or self.wired or self.parts)
 
 
 def make(intake: Intake, stored: Stored) -> Plan:
@@ -66,6 +77,8 @@ def make(intake: Intake, stored: Stored) -> Plan:
     spoken_of.update(refused.id for refused in intake.rejected if refused.id)
     _plan_times(intake, stored, plan, spoken_of)
     _plan_wire(intake, stored, plan, spoken_of)
+    _plan_header(intake, stored, plan)
+    _plan_envelope(intake, stored, plan)
     return plan
 
 
@@ -187,6 +200,42 @@ def _plan_wire(intake: Intake, stored: Stored, plan: Plan, spoken_of: set[str]) 
         elif held.wire_length != len(data):
             message = "This effect has another wire exchange already."
             plan.rejected.append(Rejected(None, effect_id, "conflict", message, "wire"))
+
+
+def _plan_header(intake: Intake, stored: Stored, plan: Plan) -> None:
+    """Keep the header of who knew most of the run; the one that ends it knew all."""
+    if intake.header is None:
+        return
+    rank = LAST_WORD if intake.is_final else len(intake.items)
+    held = stored.parts.get("header")
+    if held is not None and rank < stored.header_rank:
+        return
+    plan.header_rank = rank
+    if held is None or not same_json(held, intake.header):
+        plan.parts["header"] = intake.header
+    if intake.header_lines:
+        lines = json.dumps(intake.header_lines).encode()
+        if lines != stored.parts.get("header_lines"):
+            plan.parts["header_lines"] = lines
+
+
+def _plan_envelope(intake: Intake, stored: Stored, plan: Plan) -> None:
+    if intake.extra and "log_extra" not in stored.parts:
+        plan.parts["log_extra"] = jsonbytes.object_of(intake.extra)
+    sent, held = intake.fields.raw, stored.parts.get("envelope")
+    if sent is not None:
+        merged = sent if held is None else merged_object(held, sent)
+        if merged != held:
+            plan.parts["envelope"] = merged
+
+
+def merged_object(held: bytes, sent: bytes) -> bytes:
+    """A JSON object with the members of a later one laid over it; null says nothing."""
+    old, new = (jsonbytes.Document(data) for data in (held, sent))
+    members = {name: old.original(raw) for name, raw in old.members().items()}
+    later = {name: new.original(raw) for name, raw in new.members().items()}
+    merged = members | {name: data for name, data in later.items() if data != b"null"}
+    return held if merged == members else jsonbytes.object_of(merged)
 
 
 def _nobody(intake: Intake, effect_id: str, member: str) -> Rejected:

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runs import bulk, segments
-from runs.formats import jsonbytes
 from runs.ingest.items import Intake, Item, doubled_key_warning
 from runs.ingest.plan import Plan
 from runs.models import Effect, Run, Segment, SegmentKind
 from runs.redaction import keyed_hash
 
 RUN_COLUMNS = tuple(f.attname for f in Run._meta.concrete_fields if f.attname != "id")
-_SEGMENT_COLUMNS = ("run_id", "kind", "data", "raw_size")
+_SEGMENT_COLUMNS = ("run_id", "kind", "data", "raw_size", "parts")
 Place = tuple[int, int, int]
 """Where bytes lie: segment id, offset, length."""
 
@@ -38,14 +37,15 @@ def pack(made: Plan, intake: Intake) -> Packed:
     wire = [(item.facts.effect_id, item.wire) for item in made.new if item.wire is not None]
     wire += [(known.effect_id, intake.wire[known.effect_id]) for known in made.wired]
     lines = [(item.facts.effect_id, item.source) for item in made.new if item.source is not None]
-    for kind, held in (
-        (SegmentKind.RECORDS, records),
-        (SegmentKind.WIRE, wire),
-        (SegmentKind.SOURCE, lines),
+    for kind, held, parts in (
+        (SegmentKind.RECORDS, records, made.parts if records else {}),
+        (SegmentKind.WIRE, wire, {}),
+        (SegmentKind.SOURCE, lines, {}),
+        (SegmentKind.RUN, [], {} if records else made.parts),
     ):
-        if held:
+        if held or parts:
             packed.owners[kind] = [effect_id for effect_id, _ in held]
-            packed.segments[kind] = list(segments.pack(data for _, data in held))
+            packed.segments[kind] = list(segments.pack((data for _, data in held), parts))
     return packed
 
 
@@ -88,7 +88,7 @@ def _write_segments(run: Run, packed: Packed) -> dict[SegmentKind, dict[str, Pla
     for kind, held in packed.segments.items():
         spans: list[Place] = []
         for segment in held:
-            row = (run.pk, kind.value, segment.data, segment.raw_size)
+            row = (run.pk, kind.value, segment.data, segment.raw_size, segment.parts or None)
             pk = bulk.insert_returning(Segment, _SEGMENT_COLUMNS, row)
             assert pk is not None
             spans += [(pk, offset, length) for offset, length in segment.spans]
@@ -196,17 +196,6 @@ _EFFECT_COLUMNS = (
 
 
 # --- Pieces of the run's row ---------------------------------------------------------------------
-
-
-def merged_object(held: bytes, sent: bytes) -> bytes:
-    """A JSON object with the members of a later one laid over it; null says nothing."""
-    if held == sent:
-        return held
-    old, new = (jsonbytes.Document(data) for data in (held, sent))
-    members = {name: old.original(raw) for name, raw in old.members().items()}
-    later = {name: new.original(raw) for name, raw in new.members().items()}
-    merged = members | {name: data for name, data in later.items() if data != b"null"}
-    return held if merged == members else jsonbytes.object_of(merged)
 
 
 def warnings_of(intake: Intake, made: Plan, more: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

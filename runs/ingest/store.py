@@ -8,7 +8,6 @@ requests one stores and nine find everything known.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass
@@ -106,13 +105,15 @@ def _read(project: Project, run_id: str, intake: Intake) -> _Existing | None:
     """What a plan needs of the run as it is now, None if there is no such run."""
     found = (
         Run.objects.filter(project=project, external_id=run_id)
-        .values_list("pk", "effect_count", "updated_at", "last_seq")
+        .values_list("pk", "effect_count", "updated_at", "last_seq", "header_rank")
         .first()
     )
     if found is None:
         return None
     version = _Version(*found[:3])
-    stored = Stored(last_seq=found[3], read=_stored_bytes)
+    stored = Stored(last_seq=found[3], header_rank=found[4], read=_stored_bytes)
+    if intake.header is not None or intake.fields.raw is not None or intake.extra:
+        stored.parts = segments.read_parts(version.pk)
     for known in _known(version.pk, intake):
         stored.known[known.effect_id] = known
         stored.taken[known.seq] = known.effect_id
@@ -171,8 +172,8 @@ def _append(
 
 
 def _says_more(intake: Intake) -> bool:
-    """Whether the request says something of the run itself."""
-    return intake.is_final or intake.fields.raw is not None or bool(intake.fields.names)
+    """Whether the request may say something of the run that the plan does not show."""
+    return intake.is_final or intake.is_named
 
 
 def _lock(pk: int) -> Run:
@@ -229,7 +230,6 @@ class _Change:
         self.nest.correct(run)
         self.labels.absorb(held)
         header = self._take_header()
-        self._take_envelope()
         ledger.add_warnings(run, rows.warnings_of(intake, self.made, self.nest.warnings))
         ledger.settle(run, header)
 
@@ -238,38 +238,18 @@ class _Change:
         run = self.run
         run.updated_at = self.intake.received_at
         run.bytes_received += self.intake.bytes_received
-        kept = (run.header, run.header_lines, run.log_extra, run.envelope)
-        whole = sum(len(data) for data in kept if data) if not run.bytes_stored else 0
-        run.bytes_stored += whole + self.packed.size
+        run.bytes_stored += self.packed.size
 
     def retime(self) -> None:
         """Give known effects the times this request brings."""
         retime.known_effects(self.run, self.made.timed, self.intake)
 
-    def _take_envelope(self) -> None:
-        run, raw, extra = self.run, self.intake.fields.raw, self.intake.extra
-        if raw is not None:
-            held = segments.decompress(run.envelope) if run.envelope else raw
-            run.envelope = segments.compress(rows.merged_object(held, raw))
-        if extra and run.log_extra is None:
-            run.log_extra = segments.compress(jsonbytes.object_of(extra))
-
     def _take_header(self) -> dict[str, Any] | None:
-        """Keep the header of who knew most of the run; None if this request's is not kept."""
-        run, intake = self.run, self.intake
-        if intake.header is None:
-            return None
-        rank = 2**31 - 1 if intake.is_final else len(intake.items)
-        if run.header is not None and rank < run.header_rank:
-            return None
-        held = segments.decompress(run.header) if run.header else None
-        if held is None or not plan.same_json(held, intake.header):
-            run.header = segments.compress(intake.header)
-        run.header_rank = rank
-        if intake.header_lines:
-            lines = json.dumps(intake.header_lines).encode()
-            run.header_lines = segments.compress(lines)
-        value = jsonbytes.read(intake.header)
+        """Rank the header that is kept; gives it if it is another than before."""
+        made = self.made
+        if made.header_rank is not None:
+            self.run.header_rank = made.header_rank
+        value = jsonbytes.read(made.parts["header"]) if "header" in made.parts else None
         return value if isinstance(value, dict) else None
 
 

@@ -145,9 +145,7 @@ def _wire(effect: Effect) -> dict[str, Any]:
 
 def _stream_errors(effect: Effect) -> object:
     """The error items of this effect's stream; the format keeps them in the header."""
-    if effect.run.header is None:
-        return None
-    header = members_of(segments.decompress(effect.run.header))
+    header = members_of(segments.read_header(effect.run_id) or b"{}")
     return obj(exact.loads(header.get("stream_errors", b"{}"))).get(effect.effect_id)
 
 
