@@ -114,6 +114,8 @@ def totals(replay: Replay) -> dict[str, Any]:
     """
     rows = ReplayEffect.objects.filter(replay=replay)
     answered = Q(state=CallState.ANSWERED)
+    # A parent that repeats its children's usage is no cost of its own (the one rule of usage).
+    old = answered & Q(effect__counted=True)
     changed = ~Q(difference__in=("", *UNCHANGED))
     sums = rows.aggregate(
         changed=Count("pk", filter=changed),
@@ -121,15 +123,17 @@ def totals(replay: Replay) -> dict[str, Any]:
         all_calls=Sum("calls", default=0),
         priced=Count("cost", filter=answered),
         counted=Count("pk", filter=answered & Q(input_tokens__gte=0, output_tokens__gte=0)),
-        old_priced=Count("effect__cost", filter=answered),
+        old_answered=Count("pk", filter=old),
+        old_priced=Count("effect__cost", filter=old),
         old_counted=Count(
-            "pk", filter=answered & Q(effect__input_tokens__gte=0, effect__output_tokens__gte=0)
+            "pk", filter=old & Q(effect__input_tokens__gte=0, effect__output_tokens__gte=0)
         ),
         new_cost=Sum("cost", filter=answered),
-        old_cost=Sum("effect__cost", filter=answered),
-        old_input=Sum("effect__input_tokens", filter=answered),
-        old_output=Sum("effect__output_tokens", filter=answered),
+        old_cost=Sum("effect__cost", filter=old),
+        old_input=Sum("effect__input_tokens", filter=old),
+        old_output=Sum("effect__output_tokens", filter=old),
         new_latency=Sum("latency_ms", filter=answered),
+        old_timed=Count("effect__duration_ms", filter=answered),
         old_latency=Sum("effect__duration_ms", filter=answered),
         **{f"new_{name}": Sum(name, filter=answered) for name in TOKENS},
     )
@@ -137,7 +141,7 @@ def totals(replay: Replay) -> dict[str, Any]:
 
 
 def _columns(sums: dict[str, Any]) -> dict[str, Any]:
-    count = sums["answered"]
+    count, old = sums["answered"], sums["old_answered"]
     return {
         "changed": sums["changed"],
         "calls": sums["all_calls"],
@@ -148,10 +152,11 @@ def _columns(sums: dict[str, Any]) -> dict[str, Any]:
         "latency_ms": sums["new_latency"],
         "original_input_tokens": sums["old_input"],
         "original_output_tokens": sums["old_output"],
-        "original_tokens_complete": count > 0 and sums["old_counted"] == count,
+        "original_tokens_complete": old > 0 and sums["old_counted"] == old,
         "original_cost": sums["old_cost"],
-        "original_cost_complete": count > 0 and sums["old_priced"] == count,
-        "original_latency_ms": sums["old_latency"],
+        "original_cost_complete": old > 0 and sums["old_priced"] == old,
+        # Part of the times beside all of the new ones would compare nothing.
+        "original_latency_ms": sums["old_latency"] if sums["old_timed"] == count else None,
     }
 
 

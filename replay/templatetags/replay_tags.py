@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from django import template
+from django.urls import reverse
 from django.utils.html import escape, format_html, format_html_join
+from django.utils.safestring import mark_safe
 
 from replay import figures
 from replay.differences import Difference
 from replay.figures import Shift
-from replay.models import Replay, ReplayEffect
+from replay.models import Replay, ReplayEffect, ReplayMode
 from replay.sides import Block, Piece
 from runs.messages.loose import clean
+from runs.timeline import lane_of
 
 register = template.Library()
 
@@ -46,6 +49,48 @@ def class_tag(row: ReplayEffect) -> str:
     difference = Difference(row.difference)
     tone = _CLASS_TONES.get(difference, "bad")
     return format_html('<span class="tag {}">{}</span>', tone, difference.label)
+
+
+@register.simple_tag(takes_context=True)
+def replay_row(context: template.Context, row: ReplayEffect) -> str:
+    """One row. Written here: a page has hundreds, and templates are slow."""
+    replay, selected, effect = context["replay"], context.get("row"), row.effect
+    here = selected is not None and row.seq == selected.seq
+    money, time = row_cost(row), row_latency(row)
+    return format_html(
+        _ROW,
+        row.seq,
+        mark_safe(' aria-current="true"') if here else "",
+        _address(context, replay, row),
+        lane_of(effect.family) if effect else "custom",
+        clean(effect.name or effect.key) if effect else "",
+        clean(row.summary or row.error_text),
+        format_html(_INTERRUPTED, row.interruptions) if row.interruptions else "",
+        class_tag(row),
+        money.tone,
+        money.by,
+        time.tone,
+        time.by,
+    )
+
+
+def _address(context: template.Context, replay: Replay, row: ReplayEffect) -> str:
+    """The row's pair of answers; of a reconstruction, which has one side, the effect in its run."""
+    if replay.mode == ReplayMode.PROMPT:
+        return f"?at={row.seq}" + ("&changed=on" if context["place"].changed else "")
+    if "run_address" not in context:
+        names = [replay.project.slug, replay.run.external_id]
+        context["run_address"] = reverse("runs:detail", args=names)
+    return f"{context['run_address']}?at={row.seq}"
+
+
+_ROW = (
+    '<a class="row-div" id="r{0}" data-row{1} href="{2}"><span class="muted num">{0}</span>'
+    '<i class="dot f-{3}"></i><span class="ellipsis">{4}</span>'
+    '<span class="ellipsis">{5}{6}</span><span>{7}</span>'
+    '<span class="num {8}">{9}</span><span class="num {10}">{11}</span></a>'
+)
+_INTERRUPTED = ' <span class="warn">was interrupted {}×</span>'
 
 
 @register.filter

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from replay import jobs
-from replay.models import Replay
+from replay.models import Replay, ReplayEffect
 from runs.accounts import keys
 from runs.accounts.models import Project, Scope
 
@@ -186,3 +186,10 @@ def test_what_a_key_may_do(run, api, project, scope, reads, starts):
     assert api("GET", "/api/v1/replays", key=token).status_code == reads
     body = json.dumps({"run": "run-1"}).encode()
     assert api("POST", "/api/v1/replays", body, key=token).status_code == starts
+
+
+def test_deleting_a_run_takes_its_replays_along(run, post, api):
+    _, replay = post(run="run-1")
+    jobs.run_job(replay["id"])
+    assert api("DELETE", "/api/v1/runs/run-1").status_code in (200, 204)
+    assert (Replay.objects.count(), ReplayEffect.objects.count()) == (0, 0)
