@@ -81,8 +81,8 @@ def providers_from_env(env: Mapping[str, str]) -> dict[str, Provider]:
     if secret := key or token:
         url = _value(env, "ANTHROPIC_BASE_URL") or ANTHROPIC_URL
         found["anthropic"] = Provider("anthropic", url, secret, bearer=not key)
-    if url := _value(env, "REWYN_FAKE_PROVIDER_URL"):
-        found["fake"] = Provider("fake", f"{url.rstrip('/')}/v1", "fake-provider-key")
+    if fake := _value(env, "REWYN_FAKE_PROVIDER_URL"):
+        found["fake"] = Provider("fake", f"{fake.rstrip('/')}/v1", "fake-provider-key")
     return found
 
 
