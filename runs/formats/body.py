@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
+import msgspec
 from msgspec import Raw
 
 from rewyn_sdk.canonical import canonical_bytes
 from rewyn_sdk.errors import DecodeError
 from rewyn_sdk.log import EffectLog
+from rewyn_sdk.record import EffectRecord
 from runs.formats import jsonbytes
 from runs.formats.jsonbytes import Document
 from runs.refusals import Refused
@@ -34,7 +37,6 @@ class Sent:
     positions: list[Any] | None = None
     times: bytes | None = None
     wire: dict[str, bytes] = field(default_factory=dict)
-    status: Any = None
     source: str = "rig"
     has_log: bool = False
     warnings: list[tuple[str, str]] = field(default_factory=list)
@@ -54,6 +56,9 @@ class Sent:
 def read_envelope(data: bytes) -> Sent:
     """The body of `POST /runs`: run, log, times, wire. A bare log in its place is taken too."""
     document = Document(data)
+    sent = _ordinary(document)
+    if sent is not None:
+        return sent
     top = document.members()
     if "run" not in top and "log" not in top and "records" not in top:
         raise Refused("invalid", "Send an object with `log`, `run` or both.", "log")
@@ -106,6 +111,37 @@ def read_finish(data: bytes) -> Sent:
     return sent
 
 
+_ABSENT = Raw(b"null")
+
+
+class _Log(msgspec.Struct, forbid_unknown_fields=True):
+    header: Raw
+    records: list[Raw]
+
+
+class _Ordinary(msgspec.Struct, forbid_unknown_fields=True):
+    log: _Log
+    run: Raw = _ABSENT
+    times: Raw = _ABSENT
+    wire: Raw = _ABSENT
+
+
+_ordinary_envelope = msgspec.json.Decoder(_Ordinary)
+
+
+def _ordinary(document: Document) -> Sent | None:
+    """Cut an envelope that holds nothing unusual in one go; None for any other."""
+    try:
+        cut = _ordinary_envelope.decode(document.data)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    sent = Sent(source="envelope", has_log=True, records=[bytes(raw) for raw in cut.log.records])
+    sent.header = _header(document, cut.log.header)
+    beside = {"times": cut.times, "wire": cut.wire}
+    sent.run = None if _is_null(cut.run) else bytes(cut.run)
+    return _beside(document, beside, sent)
+
+
 def _envelope(document: Document, top: dict[str, Raw]) -> Sent:
     sent = _beside(document, top, Sent(source="envelope"))
     if _is_given(top, "run"):
@@ -138,7 +174,11 @@ def _beside(document: Document, top: dict[str, Raw], sent: Sent) -> Sent:
 
 
 def _is_given(top: dict[str, Raw], name: str) -> bool:
-    return name in top and not (memoryview(top[name]).nbytes == 4 and bytes(top[name]) == b"null")
+    return name in top and not _is_null(top[name])
+
+
+def _is_null(raw: Raw) -> bool:
+    return memoryview(raw).nbytes == 4 and bytes(raw) == b"null"
 
 
 def _records(document: Document, raw: Raw, field: str) -> list[bytes]:
@@ -192,13 +232,30 @@ def _lines(data: bytes) -> Sent:
     if odd:
         raise Refused("malformed", f"The body is not valid JSON: {odd[0].message}.")
     return Sent(
-        header=canonical_bytes(log.header),
-        records=[record.raw for record in log.records],
+        header=_written(log.header),
+        records=[_record(record) for record in log.records],
         sources=[record.source_line for record in log.records],
         header_lines=_header_lines(data, len(log.records)),
         source="rig-jsonl",
         has_log=True,
     )
+
+
+def _record(record: EffectRecord) -> bytes:
+    """A record's own bytes, or those of one restored from a continuation line."""
+    return record.raw if record.source_line is None else _written(record.value)
+
+
+def _written(value: Any) -> bytes:
+    """A value nobody sent as such, as JSON in UTF-8."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        raise Refused("malformed", "A number is out of range for a restored record.") from None
+    try:
+        return text.encode()
+    except UnicodeEncodeError:  # a lone surrogate has only its escape
+        return json.dumps(value, separators=(",", ":")).encode()
 
 
 def _header_lines(data: bytes, count: int) -> list[tuple[int, str]]:

@@ -121,6 +121,27 @@ def test_not_a_number_in_a_line_is_refused(api):
     assert api("POST", "/api/v1/effect-logs", sent).status_code == 400
 
 
+def continuation(**record) -> bytes:
+    """Two lines: a model call, and one that repeats it."""
+    request = {"chat_history": [{"role": "user", "content": []}]}
+    held = {"key": "agent/model:default", "kind": {"effect": "completion", "request": request}}
+    line = {"id": 2, "after": 1, "keep": 1, "record": {**held, **record}}
+    return body(completion(1)) + b"\n" + body(line)
+
+
+def test_a_restored_record_may_hold_a_lone_surrogate_and_huge_numbers(api):
+    sent = continuation(x="X").replace(b'"X"', b'["\\ud800", 1000000000000000000000000000001]')
+    assert api("POST", "/api/v1/effect-logs?run_id=r1", sent).status_code == 201
+    restored = api("GET", "/api/v1/runs/r1/effects/2").content
+    assert b'["\\ud800",1000000000000000000000000000001]' in restored
+
+
+def test_a_restored_record_cannot_hold_an_infinite_number(api):
+    sent = continuation(x="X").replace(b'"X"', b"1e400")
+    answer = api("POST", "/api/v1/effect-logs", sent)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "malformed")
+
+
 # --- Two parsers, one meaning --------------------------------------------------------------------
 
 CORPUS = [
