@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures.thread  # noqa: F401  (registers its exit before ours, see below)
 import threading
 import time
 from dataclasses import dataclass, field
@@ -11,8 +12,37 @@ from django.utils import timezone
 
 from replay.models import Replay, ReplayStatus
 
-stopping = threading.Event()
-"""Set when this process should end: jobs give back what they hold."""
+AT_EXIT_SECONDS = 0.25
+"""What is left for calls in the air when the process ends: the web server kills it soon after."""
+
+
+class _Stop:
+    """Whether the jobs of this process should end, and how long calls in the air may take."""
+
+    def __init__(self) -> None:
+        self._told = threading.Event()
+        self.grace_seconds = AT_EXIT_SECONDS
+
+    def tell(self, grace_seconds: float = AT_EXIT_SECONDS) -> None:
+        self.grace_seconds = grace_seconds
+        self._told.set()
+
+    def clear(self) -> None:
+        self._told.clear()
+
+    @property
+    def is_told(self) -> bool:
+        return self._told.is_set()
+
+    def wait(self, seconds: float) -> bool:
+        """Sleep, but not past being told."""
+        return self._told.wait(seconds)
+
+
+stop = _Stop()
+# Pool threads are waited for before anything else that runs at exit, `atexit` included: a job on
+# one of them has to hear of the end before. Registered last means called first.
+threading._register_atexit(stop.tell)  # type: ignore[attr-defined]
 
 
 class Lost(Exception):
@@ -21,11 +51,6 @@ class Lost(Exception):
 
 class Stopped(Exception):
     """This process ends; the replay goes back into the queue."""
-
-
-def process_ends() -> bool:
-    """True from Ctrl-C or SIGTERM on. Pool threads outlive the main thread only at the very end."""
-    return stopping.is_set() or not threading.main_thread().is_alive()
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import DatabaseError, connections
 
 from replay import jobs
-from replay.lease import stopping
+from replay.lease import stop as jobs_end
 
 logger = logging.getLogger(__name__)
 _thread: threading.Thread | None = None
@@ -22,21 +22,21 @@ def start() -> None:
     with _lock:
         if _thread is not None and _thread.is_alive():
             return
-        stopping.clear()
+        jobs_end.clear()
         _thread = threading.Thread(target=_sweep_until_stopped, name="sweeper", daemon=True)
         _thread.start()
 
 
 def stop() -> None:
     """Tell the sweeper and the jobs of this process to end, and wait for the sweeper."""
-    stopping.set()
+    jobs_end.tell()
     if _thread is not None:
         _thread.join(timeout=5)
 
 
 def _sweep_until_stopped() -> None:
     fresh = True
-    while not stopping.is_set():
+    while not jobs_end.is_told:
         try:
             jobs.sweep(fresh=fresh)
             fresh = False
@@ -44,4 +44,4 @@ def _sweep_until_stopped() -> None:
             logger.warning("replay.sweep_failed", exc_info=True)
         finally:
             connections.close_all()
-        stopping.wait(settings.REPLAY_SWEEP_SECONDS)
+        jobs_end.wait(settings.REPLAY_SWEEP_SECONDS)

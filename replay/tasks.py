@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from celery import shared_task
-from celery.signals import worker_init, worker_shutdown
+from celery.signals import worker_init, worker_shutdown, worker_shutting_down
 from django.db import connections
 
 from replay import jobs, sweeper
+from replay.lease import stop
+
+GRACE_SECONDS = 7.0
 
 
 @shared_task(name=jobs.TASK)  # type: ignore[untyped-decorator]
@@ -23,6 +26,12 @@ def run(public_id: str) -> None:
 @worker_init.connect  # type: ignore[untyped-decorator]
 def _start_sweeper(**kwargs: Any) -> None:
     sweeper.start()
+
+
+@worker_shutting_down.connect  # type: ignore[untyped-decorator]
+def _give_back(**kwargs: Any) -> None:
+    """SIGTERM: no new calls; those in the air end or are given back before Docker kills us."""
+    stop.tell(GRACE_SECONDS)
 
 
 @worker_shutdown.connect  # type: ignore[untyped-decorator]

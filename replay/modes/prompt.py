@@ -22,7 +22,7 @@ from django.utils import timezone
 from replay import answers, recording, results
 from replay.compare import Comparison, compare
 from replay.dialects import Answer, Overrides
-from replay.lease import Lease, Stopped, process_ends
+from replay.lease import Lease, Stopped, stop
 from replay.models import MESSAGE, CallState, Replay, ReplayEffect
 from replay.modes.flights import Flights, Landed
 from replay.modes.verdict import verdict
@@ -50,8 +50,6 @@ from runs.refusals import Refused
 from runs.usage import Usage
 
 logger = logging.getLogger(__name__)
-GRACE_SECONDS = 2.0
-"""How long a process that ends waits for calls in the air."""
 TICK_SECONDS = 0.25
 
 
@@ -117,7 +115,7 @@ class _Asking:
     def drive(self) -> None:
         while self.flights.count or (self.waiting and not self._stops()):
             self.lease.beat()
-            if process_ends():
+            if stop.is_told:
                 self._wind_up()
             while self.flights.has_room and self._is_due() and not self._stops():
                 self._launch(heapq.heappop(self.waiting)[2])
@@ -126,7 +124,7 @@ class _Asking:
                 self._land(landed)
 
     def _stops(self) -> bool:
-        return self.halted or self.lease.cancelled or process_ends()
+        return self.halted or self.lease.cancelled or stop.is_told
 
     def _is_due(self) -> bool:
         return bool(self.waiting) and self.waiting[0][0] <= time.monotonic()
@@ -138,7 +136,7 @@ class _Asking:
 
     def _wind_up(self) -> None:
         """The process ends: take what still lands in a moment, give the rest back."""
-        until = time.monotonic() + GRACE_SECONDS
+        until = time.monotonic() + stop.grace_seconds
         while self.flights.count and time.monotonic() < until:
             landed = self.flights.next(until - time.monotonic())
             if landed is not None:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from replay import recording, results
 from replay.compare import value_difference
 from replay.differences import Difference
-from replay.lease import Lease, Stopped, process_ends
+from replay.lease import Lease, Stopped, stop
 from replay.models import CallState, Proven, Replay, ReplayEffect
 from replay.outcome import Outcome
 from replay.proof import Finding, Line, Proof, Prover
@@ -74,7 +74,7 @@ def _pause(lease: Lease, done: int) -> None:
         return
     lease.done = done
     lease.beat()
-    if process_ends():
+    if stop.is_told:
         raise Stopped
 
 

@@ -100,6 +100,48 @@ def test_asking_twice_gives_the_same_replay(run, post):
     assert post(run="run-1")[0] == 200
 
 
+def test_several_models_make_an_experiment(run, post, get, provider):
+    provider()
+    status, made = post(run="run-1", models=["openai:a", "anthropic:b"], temperature=0)
+    assert (status, made["experiment"][:3]) == (201, "ex_")
+    assert [one["model"] for one in made["replays"]] == ["openai:a", "anthropic:b"]
+    listed = get(f"?experiment={made['experiment']}")[1]["results"]
+    assert [one["experiment"] for one in listed] == [made["experiment"]] * 2
+
+
+def test_several_models_are_planned_without_an_experiment(run, post, provider):
+    provider()
+    status, made = post(run="run-1", models=["openai:a", "openai:b"], plan_only=True)
+    assert (status, made["experiment"], Replay.objects.count()) == (200, None, 0)
+    assert [one["plan"]["calls"]["total"] for one in made["replays"]] == [2, 2]
+
+
+def test_a_prompt_replay_by_api(run, post, get, provider):
+    provider({"answer": {"text": "ok", "usage": {"input": 11, "output": 7}}})
+    _, replay = post(run="run-1", mode="prompt", models=["openai:stub-b"])
+    jobs.run_job(replay["id"])
+    _, done = get(f"/{replay['id']}")
+    assert (done["status"], done["identical"], done["changed"]) == ("succeeded", False, 2)
+    assert (done["usage"]["input_tokens"], done["usage"]["complete"]) == (22, True)
+    assert (done["cost"], done["cost_delta"]) == (None, None)
+    assert [m["kind"] for m in done["mismatches"]] == ["content_changed"] * 2
+    rows = get(f"/{replay['id']}/effects")[1]["results"]
+    assert [(r["seq"], r["class"], r["state"]) for r in rows] == [
+        (2, "tool_calls", "answered"), (5, "facts", "answered")
+    ]  # fmt: skip
+    assert rows[1]["replayed"]["usage"]["output_tokens"] == 7
+
+
+def test_a_running_replay_tells_what_has_come(run, post, get, provider):
+    provider()
+    _, replay = post(run="run-1", models=["openai:b"])
+    jobs.run_job(replay["id"])
+    Replay.objects.update(status="running", finished_at=None, changed=0, done=0)
+    _, shown = get(f"/{replay['id']}")
+    assert shown["progress"] == {"done": 2, "total": 2}
+    assert shown["states"]["answered"] == 2
+
+
 def test_the_list_has_the_newest_first(run, post, get):
     ids = []
     for _ in range(3):

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from replay import jobs
-from replay.lease import stopping
+from replay.lease import stop
 from replay.models import Replay, ReplayEffect
 from replay.questions import read_question
 from replay.start import start
@@ -67,7 +67,8 @@ def test_other_answers_are_neither_identical_nor_faithful(provider, replay):
     assert rows(done)[0].summary == "drops weather, opening_hours"
 
 
-def test_equal_answers_are_identical(provider, replay, read_log):
+def test_equal_answers_are_identical(provider, replay, read_log, settings):
+    settings.REPLAY_PARALLEL_CALLS = 1
     calls = [r for r in read_log("02-two-tools-memory")["records"] if "request" in r["kind"]]
     asked = [part["function"] for part in calls[0]["outcome"]["Ok"]["choice"]]
     said = calls[1]["outcome"]["Ok"]["choice"][0]["text"]
@@ -190,16 +191,15 @@ def test_cancel_keeps_what_has_come_and_asks_no_more(provider, ask, settings):
     assert (queued.status, len(fake.asked)) == ("cancelled", 0)
 
 
-def test_a_process_that_ends_gives_the_replay_back(provider, ask, monkeypatch):
-    monkeypatch.setattr("replay.modes.prompt.GRACE_SECONDS", 0.1)
+def test_a_process_that_ends_gives_the_replay_back(provider, ask):
     provider({"delay_ms": 3000, **SAY})
     queued = ask(effects=[5])
-    threading.Timer(0.3, stopping.set).start()
+    threading.Timer(0.3, stop.tell, [0.1]).start()
     try:
         before = time.monotonic()
         jobs.run_job(queued.public_id)
     finally:
-        stopping.clear()
+        stop.clear()
     queued.refresh_from_db()
     assert time.monotonic() - before < 2
     assert (queued.status, rows(queued)[0].state) == ("queued", "interrupted")

@@ -140,6 +140,27 @@ def test_a_killed_process_loses_no_answer_and_asks_none_again(queued, process, s
     assert_nothing_was_asked_twice(fake)
 
 
+ENDS_IN_THE_MIDDLE = """
+import concurrent.futures, time, django
+django.setup()
+from replay import jobs
+from replay.models import Replay, ReplayEffect
+pool = concurrent.futures.ThreadPoolExecutor()
+pool.submit(jobs.run_job, Replay.objects.get().public_id)
+while ReplayEffect.objects.filter(state="answered").count() < 4:
+    time.sleep(0.05)
+"""
+
+
+def test_a_process_that_ends_waits_for_no_provider_and_gives_its_replay_back(queued, process):
+    _, replay = queued
+    env = {"DJANGO_SETTINGS_MODULE": "rewyn_web.settings"}
+    assert process("-c", ENDS_IN_THE_MIDDLE, **env).wait(90) == 0
+    replay.refresh_from_db()
+    rows = ReplayEffect.objects.filter(state="interrupted", interruptions=1)
+    assert (replay.status, rows.count()) == ("queued", 2)
+
+
 @pytest.mark.redis
 def test_a_killed_redis_worker_is_replaced_by_another(queued, process):
     fake, replay = queued
