@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -56,9 +57,16 @@ def _setting(name: str, path: str, recorded: Any, sent: Any) -> Iterator[Note]:
     if recorded in (None, ()) or recorded == sent:
         return
     if sent in (None, ()):
-        yield Note(f"{name}_left_out", path, f"{name} was {recorded!r}; the library left it out")
+        told = f"{name} was {_json(recorded)}; the library left it out"
+        yield Note(f"{name}_left_out", path, told)
     else:
-        yield Note(f"{name}_changed", path, f"{name} was {recorded!r}; the library sent {sent!r}")
+        told = f"{name} was {_json(recorded)}; the library sent {_json(sent)}"
+        yield Note(f"{name}_changed", path, told)
+
+
+def _json(value: Any) -> str:
+    """A value as people know it from the log, without quotes around a mere name."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _tools(prompt: Prompt, said: Prompt) -> Iterator[Note]:
@@ -73,7 +81,8 @@ def _tools(prompt: Prompt, said: Prompt) -> Iterator[Note]:
     # To force any of the tools named, when no other is offered, is the same choice.
     forced = tuple(sent) if said.tool_choice == "required" else said.tool_choice
     if prompt.tool_choice not in (None, said.tool_choice, forced):
-        told = f"the choice of tools was {prompt.tool_choice!r}, sent is {said.tool_choice!r}"
+        was, now = _json(prompt.tool_choice), _json(said.tool_choice)
+        told = f"the choice of tools was {was}, sent is {now}"
         yield Note("tool_choice_changed", "/tool_choice", told)
     if prompt.schema and said.schema is None:
         told = "the shape of the answer is not asked for"
