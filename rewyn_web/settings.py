@@ -245,6 +245,7 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_CONCURRENCY = env.int("WORKER_CONCURRENCY", 4)
+CELERY_BEAT_SCHEDULE = {"tidy": {"task": "runs.tidy", "schedule": 3600.0}}
 REPLAY_LEASE_SECONDS = env.float("REPLAY_LEASE_SECONDS", 15.0)
 """A running job whose heartbeat is older than this is taken up again."""
 REPLAY_SWEEP_SECONDS = env.float("REPLAY_SWEEP_SECONDS", 2.0)

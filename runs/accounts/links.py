@@ -20,7 +20,7 @@ def make_sign_in(
     user: User, *, lifetime: timedelta = SIGN_IN_LIFETIME, project: Project | None = None
 ) -> str:
     """A new token that signs `user` in once and lands in `project`, if it is named."""
-    _forget_old()
+    forget_old()
     return _make(LinkPurpose.SIGN_IN, lifetime, user=user, project=project)
 
 
@@ -33,7 +33,7 @@ def make_invite(
     lifetime: timedelta = INVITE_LIFETIME,
 ) -> str:
     """A new token that lets one person (only `email`, if given) join `project` as `role`."""
-    _forget_old()
+    forget_old()
     return _make(
         LinkPurpose.INVITE,
         lifetime,
@@ -75,5 +75,6 @@ def _make(purpose: LinkPurpose, lifetime: timedelta, **fields: object) -> str:
     return token
 
 
-def _forget_old() -> None:
-    OneTimeLink.objects.filter(expires_at__lt=timezone.now() - FORGET_AFTER).delete()
+def forget_old() -> int:
+    """Delete links that ended long ago; how many."""
+    return OneTimeLink.objects.filter(expires_at__lt=timezone.now() - FORGET_AFTER).delete()[0]

@@ -19,6 +19,7 @@ from rewyn_web import serve
 from runs import demo
 from runs.accounts import bootstrap
 from runs.accounts.models import Project, User
+from runs.tidy import tidy
 
 LINK_LIFETIME = timedelta(hours=12)
 GRACE_SECONDS = 1
@@ -36,6 +37,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         migrate_if_needed()
+        tidy()
         wanted, host = options["port"], options["host"]
         try:
             port = serve.free_port(host, wanted)
