@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
@@ -15,7 +16,8 @@ from runs.refusals import Refused
 _CHUNK = 256 * 1024
 _GZIP = 16 + zlib.MAX_WBITS
 _ZSTD_WINDOW = 128 * 1024 * 1024
-ENCODINGS = ("identity", "gzip", "zstd")
+DRAINED = 256 * 1024 * 1024
+"""Bytes of a refused body that are read and forgotten."""
 
 
 def read_body(request: HttpRequest) -> bytes:
@@ -24,27 +26,48 @@ def read_body(request: HttpRequest) -> bytes:
     Refused: `unsupported_encoding`, `too_large` (as sent or decompressed, naming the limit),
     `incomplete` (fewer bytes than announced), `malformed` (broken compression).
     """
+    try:
+        return _whole(_DECODERS[_encoding(request)](_sent(request)))
+    except Refused:
+        _drain(request)
+        raise
+
+
+def _encoding(request: HttpRequest) -> str:
     encoding = request.META.get("HTTP_CONTENT_ENCODING", "").strip().lower() or "identity"
-    if encoding not in ENCODINGS:
-        allowed = ", ".join(ENCODINGS)
+    if encoding not in _DECODERS:
         raise Refused(
             "unsupported_encoding",
-            f"Content-Encoding {encoding[:40]!r} is not taken; send {allowed}.",
-            accepted=list(ENCODINGS),
+            f"Content-Encoding {encoding[:40]!r} is not taken; send {', '.join(_DECODERS)}.",
+            accepted=list(_DECODERS),
         )
-    chunks = _DECODERS[encoding](_sent(request))
-    limit = settings.INGEST_MAX_DECODED_BYTES
-    return _joined(chunks, limit, "The decompressed body")
+    return encoding
 
 
-def _joined(chunks: Iterator[bytes], limit: int, what: str) -> bytes:
-    held, size = [], 0
+def _whole(chunks: Iterator[bytes]) -> bytes:
+    limit, whole = settings.INGEST_MAX_DECODED_BYTES, io.BytesIO()
     for chunk in chunks:
-        size += len(chunk)
-        if size > limit:
-            raise _too_large(what, limit)
-        held.append(chunk)
-    return b"".join(held)
+        if whole.tell() + len(chunk) > limit:
+            raise _too_large("The decompressed body", limit)
+        whole.write(chunk)
+    return whole.getvalue()  # shares its memory, where joining a list of chunks would double it
+
+
+def _drain(request: HttpRequest) -> None:
+    """Read the rest, so that a client that sends first and listens then gets its answer.
+
+    Not for one that waits to be asked, nor where the rest would take long.
+    """
+    waits = "HTTP_EXPECT" in request.META
+    announced = _announced(request)
+    if waits or (announced or 0) > DRAINED:
+        return
+    stream, left = _stream(request, announced), DRAINED
+    try:
+        while left > 0 and (chunk := stream.read(_CHUNK)):
+            left -= len(chunk)
+    except OSError:
+        return
 
 
 def _too_large(what: str, limit: int) -> Refused:

@@ -333,6 +333,7 @@ def pack(encoding: str, data: bytes) -> bytes:
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])
 def test_a_zip_bomb_is_413_and_memory_stays_flat(api, small_limits, encoding):
     bomb = pack(encoding, b" " * 50_000_000)
+    send(api, b"")  # so that no import is counted
     tracemalloc.start()
     answer = send(api, bomb, **{"Content-Encoding": encoding})
     peak = tracemalloc.get_traced_memory()[1]
