@@ -31,11 +31,12 @@ _TEXT: Schema = {"type": "string"}
 _COUNT: Schema = {"type": "integer", "minimum": 0}
 _FLAG: Schema = {"type": "boolean"}
 _ERROR = _object({"error": _object({"code": _TEXT, "message": _TEXT, "field": _or_null("string")})})
-_USAGE = _object({**{name: _or_null("integer") for name in TOKENS}, "complete": _FLAG})
+_TOKENS = {name: _or_null("integer") for name in (*TOKENS, "total_tokens")}
+_USAGE = _object({**_TOKENS, "complete": _FLAG})
 _SIDE: Schema = {
     "type": ["object", "null"],
     "properties": {
-        "usage": _USAGE,
+        "usage": _object(_TOKENS),
         "cost": _or_null("number"),
         "latency_ms": _or_null("number"),
         "first_token_ms": _or_null("number"),

@@ -12,6 +12,8 @@ from replay.differences import Difference
 from replay.models import CallState, Replay, ReplayEffect
 from replay.results import TOKENS, so_far
 from replay.start import Planned
+from runs.api.shapes import dollars
+from runs.models import Effect
 
 
 def address(replay: Replay) -> str:
@@ -72,14 +74,13 @@ def planned_shape(planned: Planned) -> dict[str, Any]:
 
 
 def _figures(replay: Replay) -> dict[str, Any]:
+    before = {
+        "input_tokens": replay.original_input_tokens,
+        "output_tokens": replay.original_output_tokens,
+    }
     return {
-        "usage": {**{name: getattr(replay, name) for name in TOKENS},
-                  "complete": replay.tokens_complete},
-        "original_usage": {
-            "input_tokens": replay.original_input_tokens,
-            "output_tokens": replay.original_output_tokens,
-            "complete": replay.original_tokens_complete,
-        },
+        "usage": {**tokens(replay), "complete": replay.tokens_complete},
+        "original_usage": {**before, "complete": replay.original_tokens_complete},
         "cost": dollars(replay.cost),
         "cost_complete": replay.cost_complete,
         "original_cost": dollars(replay.original_cost),
@@ -87,7 +88,14 @@ def _figures(replay: Replay) -> dict[str, Any]:
         "cost_delta": dollars(cost_delta(replay)),
         "latency_ms": replay.latency_ms,
         "original_latency_ms": replay.original_latency_ms,
-    }  # fmt: skip
+    }
+
+
+def tokens(row: Replay | ReplayEffect | Effect) -> dict[str, int | None]:
+    """The parts as reported, and input and output together where both are known."""
+    asked, said = row.input_tokens, row.output_tokens
+    total = None if asked is None or said is None else asked + said
+    return {**{name: getattr(row, name) for name in TOKENS}, "total_tokens": total}
 
 
 def cost_delta(replay: Replay) -> Decimal | None:
@@ -97,10 +105,6 @@ def cost_delta(replay: Replay) -> Decimal | None:
     if not (replay.cost_complete and replay.original_cost_complete):
         return None
     return replay.cost - replay.original_cost
-
-
-def dollars(amount: Decimal | None) -> float | None:
-    return None if amount is None else float(amount)
 
 
 def _states(replay: Replay) -> dict[str, int]:
@@ -141,7 +145,7 @@ def _recorded(row: ReplayEffect) -> dict[str, Any] | None:
     if effect is None:
         return None
     return {
-        "usage": {name: getattr(effect, name) for name in TOKENS},
+        "usage": tokens(effect),
         "cost": dollars(effect.cost),
         "latency_ms": effect.duration_ms,
         "first_token_ms": effect.first_token_ms,
@@ -154,7 +158,7 @@ def _replayed(row: ReplayEffect) -> dict[str, Any] | None:
     if row.status_code is None and row.answered_at is None:
         return None
     return {
-        "usage": {name: getattr(row, name) for name in TOKENS},
+        "usage": tokens(row),
         "cost": dollars(row.cost),
         "latency_ms": row.latency_ms,
         "first_token_ms": row.first_token_ms,
