@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replay.proof import Line, Proof, prove
+from rewyn_sdk import EffectLog
 
 SHARED = Path(os.environ.get("REWYN_SHARED", Path(__file__).resolve().parents[3] / "shared"))
 LOGS = sorted((SHARED / "data").glob("rig*/**/*.effects.json"))
@@ -176,3 +177,28 @@ def test_any_text_of_a_proven_answer_or_result_is_held(data):
     pointer, value = data.draw(st.sampled_from(texts or [("/outcome", None)]))
     proof = proof_of(changed(log, seq, pointer, other(value)))
     assert not proof.faithful
+
+
+OLDER = Path(__file__).resolve().parents[2] / "sdk" / "tests" / "fixtures"
+
+
+def older(name: str) -> tuple[dict[str, Any], str]:
+    data = (OLDER / name / "log.effects.json").read_bytes()
+    return json.loads(data), EffectLog.loads(data).shape
+
+
+@pytest.mark.parametrize("name", ["d0-v1", "f1-v1", "f1-system-v1", "r43-v1", "r44d-v1"])
+def test_every_older_shape_is_whole_and_faithful(name):
+    log, shape = older(name)
+    proof = prove(log["header"], lines(log["records"]), shape)
+    assert (proof.whole, proof.faithful) == (True, True)
+
+
+@pytest.mark.parametrize("name", ["d0-v1", "f1-v1", "r43-v1"])
+def test_a_changed_tool_result_is_found_in_older_shapes(name):
+    log, shape = older(name)
+    log = changed(log, 2, "/outcome/Ok/result/value/0/value", 43)
+    proof = prove(log["header"], lines(log["records"]), shape)
+    assert [(f.seq, f.path, f.found) for f in proof.findings] == [
+        (2, "/outcome/Ok/result/value/0/value", 42)
+    ]
