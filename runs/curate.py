@@ -25,6 +25,8 @@ def delete_run(run: Run) -> None:
     """Delete a run with all that hangs on it; its id is refused for `TOMBSTONE_DAYS`."""
     until = timezone.now() + timedelta(days=settings.TOMBSTONE_DAYS)
     with transaction.atomic():
+        # An UPDATE locks the row: an append that is going on ends first, a later one finds nothing.
+        Run.objects.filter(pk=run.pk).update(updated_at=timezone.now())
         Tombstone.objects.update_or_create(
             project_id=run.project_id,
             external_id=run.external_id,
@@ -46,6 +48,7 @@ def delete_project_runs(project: Project) -> None:
     runs = Run.objects.filter(project=project).order_by("pk")
     while batch := list(runs.values_list("pk", flat=True)[:_RUNS_AT_ONCE]):
         with transaction.atomic():
+            Run.objects.filter(pk__in=batch).update(updated_at=timezone.now())  # locks the rows
             for model in (Effect, Segment, RunLabel):
                 rows = model._default_manager.filter(run_id__in=batch)
                 rows._raw_delete(rows.db)

@@ -21,6 +21,8 @@ from typing import Any
 
 from django.utils.crypto import salted_hmac
 
+from runs.messages.loose import clean
+
 MAX_PATTERN = 300
 """Characters of a project's pattern."""
 MAX_REPEAT = 1000
@@ -146,12 +148,12 @@ class Redactor:
         done, place = 0, _Place(data)
         for token in _STRING.finditer(data):
             text = _decoded(token[0])
-            clean, found = self.text(text)
+            without, found = self.text(text)
             if not found:
                 continue
-            path, _ = self.text(place.pointer(token))  # a key may be a secret itself
+            path = clean(self.text(place.pointer(token))[0])  # a key may be a secret itself
             marks += [Mark(path, rule, hmac) for rule, hmac in found]
-            out += [data[done : token.start()], json.dumps(clean, ensure_ascii=False).encode()]
+            out += [data[done : token.start()], _quoted(without)]
             done = token.end()
         return (b"".join([*out, data[done:]]), marks) if marks else (data, [])
 
@@ -203,6 +205,13 @@ def _is_escaped(data: bytes) -> bool:
     if b":\\/\\/" in data:
         return True
     return b"\\u00" in data and _ASCII_ESCAPE.search(data) is not None
+
+
+def _quoted(text: str) -> bytes:
+    try:
+        return json.dumps(text, ensure_ascii=False).encode()
+    except UnicodeEncodeError:  # a lone surrogate has only its escape
+        return json.dumps(text).encode()
 
 
 def _decoded(token: bytes) -> str:

@@ -80,10 +80,10 @@ def _create(project: Project, run_id: str, intake: Intake) -> Outcome | None:
     change.absorb()
     change.stamp()
     with transaction.atomic():
-        _refuse_deleted(project, run_id)
         pk = bulk.insert_returning(Run, rows.RUN_COLUMNS, rows.run_values(run), ignore=True)
         if pk is None:
             return None
+        _refuse_deleted(project, run_id)  # now that a deletion going on has ended
         run.pk = pk
         rows.write(run, made, change.packed)
         change.labels.write()

@@ -120,6 +120,15 @@ def test_a_secret_as_a_key_is_found():
     assert marks[0].path == "/a/0/[redacted:aws-key-id]"
 
 
+@pytest.mark.parametrize("odd", ["\\u0000", "\\ud800"])
+def test_nul_and_surrogates_beside_a_secret_are_kept(api, odd):
+    sent = body(log({**tool(1), "KEYODD": {"x": "ODD AKIAIOSFODNN7EXAMPLE"}}))
+    answer = api("POST", "/api/v1/effect-logs?run_id=r1", sent.replace(b"ODD", odd.encode()))
+    assert answer.status_code == 201
+    whole = api("GET", "/api/v1/runs/r1/effects/1").content
+    assert f'{{"x": "{odd} [redacted:aws-key-id]"}}'.encode() in whole
+
+
 def test_paths_are_json_pointers():
     secret = SECRETS["aws-key-id"]
     value = {"a~b/c": [0, {"x": secret, "y": [[], secret]}], "z": secret}
