@@ -2,9 +2,11 @@
 
 import os
 import threading
+from pathlib import Path
 from typing import Any
 
 from celery import Celery
+from celery.signals import heartbeat_sent
 from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "rewyn_web.settings")
@@ -13,6 +15,14 @@ app = Celery("rewyn_web")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.set_default()  # a task run on a thread would otherwise resolve another app: nothing runs
 app.autodiscover_tasks()
+
+
+@heartbeat_sent.connect  # type: ignore[untyped-decorator]
+def _say_alive(**kwargs: Any) -> None:
+    """Asking a worker over the broker costs a whole process; its container looks at a file."""
+    if settings.WORKER_ALIVE_FILE:
+        Path(settings.WORKER_ALIVE_FILE).touch()
+
 
 _embedded: Any = None
 _lock = threading.Lock()

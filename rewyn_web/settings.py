@@ -245,6 +245,8 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_CONCURRENCY = env.int("WORKER_CONCURRENCY", 4)
+WORKER_ALIVE_FILE = env.str("WORKER_ALIVE_FILE", "")
+"""A worker touches it every few seconds while it is connected (a container's health check)."""
 CELERY_BEAT_SCHEDULE = {"tidy": {"task": "runs.tidy", "schedule": 3600.0}}
 REPLAY_LEASE_SECONDS = env.float("REPLAY_LEASE_SECONDS", 15.0)
 """A running job whose heartbeat is older than this is taken up again."""

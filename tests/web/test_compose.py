@@ -74,6 +74,7 @@ def services(tmp_path: Path) -> Iterator[dict[str, str]]:
         "REDIS_URL": re.sub(r"/\d*$", "/9", os.environ["REDIS_URL"]),
         "REWYN_HOME": str(tmp_path / "data"),
         "PORT": str(free_port()),
+        "WORKER_ALIVE_FILE": str(tmp_path / "worker.alive"),
     }
     with psycopg.connect(url, autocommit=True) as server:
         server.execute(f"DROP DATABASE {name} WITH (FORCE)")
@@ -98,7 +99,7 @@ def start(services: dict[str, str], tmp_path: Path) -> Iterator[Callable[[list[s
         process.wait(20)
 
 
-def passes(command: list[str], environment: dict[str, str], patience: float = 60) -> str:
+def passes(command: list[str], environment: dict[str, str], patience: float = 120) -> str:
     until = time.monotonic() + patience
     while True:
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
@@ -113,12 +114,14 @@ def compose_command(name: str, temporary: Path) -> list[str]:
 
 
 def health_command(name: str, temporary: Path) -> list[str]:
-    test = COMPOSE["services"][name]["healthcheck"]["test"][1:]
-    return [part.replace("/tmp/", f"{temporary}/") for part in test]
+    kind, *test = COMPOSE["services"][name]["healthcheck"]["test"]
+    test = [part.replace("/tmp/", f"{temporary}/").replace("$$", "$") for part in test]
+    return ["sh", "-c", *test] if kind == "CMD-SHELL" else test
 
 
 @pytest.mark.postgres
 @pytest.mark.redis
+@pytest.mark.timeout(300)
 def test_its_commands_serve_work_and_beat(
     services: dict[str, str], start: Callable[[list[str]], Path], tmp_path: Path
 ) -> None:
@@ -128,6 +131,7 @@ def test_its_commands_serve_work_and_beat(
     assert '"database": "ok"' in passes(check, services)
     for name in ("worker", "beat"):
         start(compose_command(name, tmp_path))
+    for name in ("worker", "beat"):
         passes(health_command(name, tmp_path), services)
     link = passes(
         ["python", "manage.py", "sign_in_link", "--email", "you@example.com", "--create"], services
