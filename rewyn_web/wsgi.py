@@ -8,5 +8,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "rewyn_web.settings")
 application = get_wsgi_application()
 
 from rewyn_web.celery import start_embedded_worker  # noqa: E402  (needs the app registry)
+from runs import prices  # noqa: E402
 
 start_embedded_worker()
+prices.warm()

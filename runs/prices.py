@@ -87,9 +87,11 @@ def cost_of_row(row: Any, when: datetime, overrides: Mapping[str, Any]) -> Decim
     )
 
 
-def warm() -> None:
-    """Load the table in the background (it takes about a second once in a process)."""
-    threading.Thread(target=_table, name="load-prices", daemon=True).start()
+def warm(delay: float = 2.0) -> None:
+    """Load the table in the background, after a start's other work (about a second, once)."""
+    timer = threading.Timer(delay, _table)
+    timer.daemon = True
+    timer.start()
 
 
 def _as_priced(usage: Usage, family: str) -> Usage:

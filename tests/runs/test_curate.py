@@ -1,0 +1,33 @@
+"""What people change about runs: tags, and whether they are there at all."""
+
+from factories import run, tool
+
+from runs import curate
+from runs.models import Effect, Run, RunLabel, Segment
+
+
+def tags(api) -> list[str]:
+    return api("GET", "/api/v1/runs/r1").json()["tags"]
+
+
+def test_tags_are_added_and_taken_off(api):
+    api("POST", "/api/v1/runs", run("r1", tool(1), tags=["a"]))
+    curate.add_tags([Run.objects.get()], ["b", "a", "b", ""])
+    assert tags(api) == ["a", "b"]
+    curate.remove_tags([Run.objects.get()], ["a"])
+    assert tags(api) == ["b"]
+
+
+def test_a_tagged_run_is_found_by_its_tag(api):
+    api("POST", "/api/v1/runs", run("r1", tool(1)))
+    curate.add_tags([Run.objects.get()], ["vip"])
+    assert len(api("GET", "/api/v1/runs?tag=vip").json()["results"]) == 1
+
+
+def test_a_deleted_run_leaves_its_neighbours(api):
+    for name in ("r1", "r2"):
+        api("POST", "/api/v1/runs", run(name, tool(1), tags=["t"]))
+    curate.delete_run(Run.objects.get(external_id="r1"))
+    left = [model.objects.count() for model in (Run, Effect, Segment, RunLabel)]
+    assert left == [1, 1, 1, 2]
+    assert api("GET", "/api/v1/runs/r2/effects/1").json()["record"] == tool(1)
