@@ -97,13 +97,13 @@ def project_id_of(request: Request) -> int:
     return auth.project_id
 
 
+PROJECT_COLUMNS = ("slug", "name", "redaction_rules", "price_overrides")
+
+
 def project_of(request: Request) -> Project:
     """The project this request acts in, as far as ingest and reading need it."""
     pk = project_id_of(request)
     found = bulk.find(Project, PROJECT_COLUMNS, id=pk)
     if found is None:
         raise exceptions.AuthenticationFailed("This key's project is gone.")
-    return Project(pk=pk, **dict(zip(PROJECT_COLUMNS, found, strict=True)))
-
-
-PROJECT_COLUMNS = ("slug", "name", "redaction_rules", "price_overrides")
+    return Project.from_db("default", ("id", *PROJECT_COLUMNS), (pk, *found))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import msgspec
+from django.http import HttpResponse
 from rest_framework.request import Request
-from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from runs import ingest
@@ -26,28 +27,28 @@ class IngestView(APIView):
 
 class RunsIn(IngestView):
     @docs.accept_run
-    def post(self, request: Request) -> Response:
+    def post(self, request: Request) -> HttpResponse:
         body = read_body(request._request)
         return answer(ingest.accept_run(project_of(request), body))
 
 
 class EffectsIn(IngestView):
     @docs.append_effects
-    def post(self, request: Request, run_id: str) -> Response:
+    def post(self, request: Request, run_id: str) -> HttpResponse:
         body = read_body(request._request)
         return answer(ingest.append_effects(project_of(request), run_id, body))
 
 
 class FinishIn(IngestView):
     @docs.finish_run
-    def post(self, request: Request, run_id: str) -> Response:
+    def post(self, request: Request, run_id: str) -> HttpResponse:
         body = read_body(request._request)
         return answer(ingest.finish_run(project_of(request), run_id, body))
 
 
 class LogsIn(IngestView):
     @docs.accept_log
-    def post(self, request: Request) -> Response:
+    def post(self, request: Request) -> HttpResponse:
         given = request.query_params
         names = {name: run_fields.name(given.get(name), name) for name in _LOG_PARAMETERS}
         run_id = given.get("run_id", "")
@@ -55,13 +56,14 @@ class LogsIn(IngestView):
         return answer(ingest.accept_log(project_of(request), body, run_id=run_id, **names))
 
 
-def answer(outcome: Outcome) -> Response:
+def answer(outcome: Outcome) -> HttpResponse:
     """201 if anything is new, 200 if all was known, 409 or 422 if nothing was taken."""
     if outcome.took_nothing:
         status = 409 if outcome.conflicts else 422
     else:
         status = 201 if outcome.created or outcome.stored else 200
-    return Response(_shape(outcome, status), status=status)
+    body = msgspec.json.encode(_shape(outcome, status))
+    return HttpResponse(body, content_type="application/json", status=status)
 
 
 def _shape(outcome: Outcome, status: int) -> dict[str, Any]:

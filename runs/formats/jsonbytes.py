@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from itertools import accumulate
 from typing import Any, TypeVar
 
 import msgspec
@@ -26,11 +28,15 @@ _members = msgspec.json.Decoder(dict[str, Raw])
 _items = msgspec.json.Decoder(list[Raw])
 
 _ESCAPE = re.compile(rb"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
-_STRING = re.compile(rb'"(?:[^"\\]+|\\.)*"', re.DOTALL)
-_STRING_OR_BRACKET = re.compile(rb'"(?:[^"\\]+|\\.)*"|[\[{]|[\]}]', re.DOTALL)
-_STRING_OR_SPACE = re.compile(rb'"(?:[^"\\]+|\\.)*"|[ \t\r\n]+', re.DOTALL)
+# Possessive, and content without a closing quote: no text, valid or not, is gone over twice.
+_TEXT = rb'"(?:[^"\\]++|\\.)*+"?'
+_STRING = re.compile(_TEXT, re.DOTALL)
+_STRING_OR_BRACKET = re.compile(_TEXT + rb"|[\[{]|[\]}]", re.DOTALL)
+_STRING_OR_SPACE = re.compile(_TEXT + rb"|[ \t\r\n]+", re.DOTALL)
 _NOT_A_BRACKET = bytes(set(range(256)) - set(b"[]{}"))
 _AS_SQUARE = bytes.maketrans(b"{}", b"[]")
+_AS_STEPS = bytes.maketrans(b"[]", b"\x01\xff")
+_STEPS_AT_ONCE = 1 << 16
 _AT_BYTE = re.compile(r" ?\(byte (\d+)\)")
 _BOM = b"\xef\xbb\xbf"
 
@@ -125,9 +131,26 @@ def depth_exceeds(data: bytes, limit: int) -> bool:
     if data.count(b"[") + data.count(b"{") <= limit:
         return False
     brackets = _STRING.sub(b"", data).translate(_AS_SQUARE, _NOT_A_BRACKET)
-    for _ in range(limit):
-        brackets = brackets.replace(b"[]", b"")  # the innermost level
-    return bool(brackets)
+    for level in range(limit):
+        outer = brackets.replace(b"[]", b"")  # without the innermost level
+        if not outer:
+            return False
+        if len(outer) * 2 > len(brackets):  # few and deep: going on like this would take long
+            return _climbs_over(brackets, limit - level)
+        brackets = outer
+    return True
+
+
+def _climbs_over(brackets: bytes, limit: int) -> bool:
+    """Whether more than `limit` of the brackets are ever open at once."""
+    depth = 0
+    for start in range(0, len(brackets), _STEPS_AT_ONCE):
+        steps = brackets[start : start + _STEPS_AT_ONCE].translate(_AS_STEPS)
+        depths = list(accumulate(memoryview(steps).cast("b"), initial=depth))
+        if max(depths) > limit:
+            return True
+        depth = depths[-1]
+    return False
 
 
 def doubled_key(data: bytes, value: Any) -> str | None:
@@ -142,9 +165,9 @@ def doubled_key(data: bytes, value: Any) -> str | None:
     found: list[str] = []
 
     def look(pairs: list[tuple[str, Any]]) -> None:
-        names = [name for name, _ in pairs]
-        if len(set(names)) != len(names):
-            found.append(min(name for name in names if names.count(name) > 1))
+        times = Counter(name for name, _ in pairs)
+        if len(times) != len(pairs):
+            found.append(min(name for name, count in times.items() if count > 1))
 
     read_exactly(data, look)
     return found[0] if found else None

@@ -52,6 +52,10 @@ class Facts:
     doubled_key: str | None
 
 
+_ANSWERED_BY_MODELS = usage.COUNTING_FAMILIES
+_NOBODY = facts.ResponseFacts()
+
+
 class _Sizes(msgspec.Struct):
     kind: Raw = Raw(b"")
     outcome: Raw = Raw(b"")
@@ -76,9 +80,10 @@ def read(raw: bytes, *, max_depth: int = jsonbytes.MAX_DEPTH) -> Facts:
 
 def _facts(raw: bytes, value: dict[str, Any], effect_id: str) -> Facts:
     kind, outcome = as_object(value.get("kind")), as_object(value.get("outcome"))
-    ok, said = as_object(outcome.get("Ok")), facts.response_facts(outcome)
+    ok = as_object(outcome.get("Ok"))
     effect = as_text(kind.get("effect"))
     family = facts.FAMILIES.get(effect or "", "unknown")
+    said = facts.response_facts(outcome) if family in _ANSWERED_BY_MODELS else _NOBODY
     status, failure = _status(outcome, ok)
     is_model = family == "completion"
     request_size, response_size = _lengths(raw)
@@ -94,7 +99,7 @@ def _facts(raw: bytes, value: dict[str, Any], effect_id: str) -> Facts:
         api=brief(said.api, MAX_NAME),
         status=status,
         stream=is_model and kind.get("stream") is True,
-        finish_reason=brief(facts.finish_reason(outcome), 40),
+        finish_reason=brief(facts.finish_reason(outcome), 40) if is_model else "",
         times=times.of_record(value) if "started_ms" in value else times.NO_TIMES,
         usage=_usage(outcome, ok, family),
         summary=summarise(value),

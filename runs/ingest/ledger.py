@@ -28,10 +28,10 @@ from runs.ingest.items import Item
 from runs.models import Family, Run, RunStatus
 
 _COUNTS = {
-    Family.COMPLETION: "model_count",
-    Family.TOOL: "tool_count",
-    Family.MEMORY: "memory_count",
-    Family.RETRIEVE: "search_count",
+    Family.COMPLETION.value: "model_count",
+    Family.TOOL.value: "tool_count",
+    Family.MEMORY.value: "memory_count",
+    Family.RETRIEVE.value: "search_count",
 }
 _COLUMNS = {"user_id": "end_user"}
 _ENDED = {ERROR: RunStatus.FAILED, CANCELLED: RunStatus.CANCELLED, OPEN: RunStatus.RUNNING}
@@ -98,7 +98,7 @@ def take_items(run: Run, items: Sequence[Item]) -> None:
 
 def _count(run: Run, item: Item) -> None:
     run.effect_count += 1
-    column = _COUNTS.get(Family(item.facts.family))
+    column = _COUNTS.get(item.facts.family)
     if column:
         setattr(run, column, getattr(run, column) + 1)
     if item.facts.status in (ERROR, CANCELLED):

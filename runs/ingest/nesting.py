@@ -171,17 +171,17 @@ def depths(parents: Mapping[str, str], held: Mapping[str, int]) -> tuple[dict[st
     found = dict(held)
     circle: set[str] = set()
     for start in parents:
-        path: list[str] = []
+        path: dict[str, int] = {}  # in order, each with its place
         place = start
         while place not in found and place in parents and place not in path:
-            path.append(place)
+            path[place] = len(path)
             place = parents[place]
+        way = list(path)
         if place in path:
-            ring = path[path.index(place) :]
+            way, ring = way[: path[place]], way[path[place] :]
             circle.update(ring)
             found.update(dict.fromkeys(ring, 0))
-            path = path[: path.index(place)]
-        for effect_id in reversed(path):
+        for effect_id in reversed(way):
             above = found.get(parents[effect_id])
             found[effect_id] = 0 if above is None else above + 1
     return found, circle
