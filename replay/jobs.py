@@ -16,7 +16,8 @@ from typing import Any
 
 from celery import current_app
 from django.conf import settings
-from django.db import DatabaseError, IntegrityError, transaction
+from django.db import IntegrityError, InterfaceError, transaction
+from django.db import OperationalError as DatabaseAway
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 from django.utils import timezone
@@ -148,7 +149,7 @@ def run_job(public_id: str) -> bool:
         logger.warning("replay.lost", extra=names)
     except Stopped:
         take_back(_held(lease), lost=0)
-    except DatabaseError:
+    except (DatabaseAway, InterfaceError):
         # Nothing can be written now; the lease runs out and the sweeper takes it back.
         logger.exception("replay.database_error", extra=names)
     return True
@@ -162,7 +163,7 @@ def _outcome(lease: Lease) -> Outcome:
         return mode(lease)
     except Refused as refusal:
         return Outcome("fail", error_code=refusal.code, error_text=refusal.message)
-    except (Lost, Stopped, DatabaseError):
+    except (Lost, Stopped, DatabaseAway, InterfaceError):
         raise
     except Exception as error:
         logger.exception("replay.failed", extra={"replay": lease.replay.public_id})
@@ -175,7 +176,10 @@ def _held(lease: Lease) -> Any:
 
 
 def finish(lease: Lease, outcome: Outcome) -> bool:
-    """End a replay this worker still holds; a replay being cancelled ends as cancelled."""
+    """End a replay this worker still holds; a replay being cancelled ends as cancelled.
+
+    A call that is still in flight then has nobody to wait for it: it is interrupted.
+    """
     columns = {
         **outcome.columns,
         "finished_at": timezone.now(),
@@ -183,7 +187,10 @@ def finish(lease: Lease, outcome: Outcome) -> bool:
         "error_text": clean(outcome.error_text)[:MESSAGE],
     }
     held = _held(lease)
-    return _move(held, outcome.event, **columns) or _move(held, "settle", **columns)
+    ended = _move(held, outcome.event, **columns) or _move(held, "settle", **columns)
+    if ended:
+        results.interrupt(ReplayEffect.objects.filter(replay=lease.replay, attempt=lease.attempt))
+    return ended
 
 
 def cancel(replay: Replay) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from runs.messages.loose import clean
 from runs.refusals import Refused
 
 MODES = ("reconstruct", "prompt", "execute")
@@ -18,6 +19,7 @@ FIELDS = frozenset(
 )
 MAX_MODELS = 20
 MAX_NAME = 200
+SHOWN_NAME = 100
 MAX_SYSTEM = 1_000_000
 MAX_TEMPERATURE = 2.0
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -87,7 +89,8 @@ def read_question(body: Any) -> Question:
         raise Refused("invalid", "Send a JSON object.")
     unknown = sorted(body.keys() - FIELDS)
     if unknown:
-        raise Refused("unknown_field", f"There is no field `{unknown[0]}`.", field=unknown[0])
+        name = clean(unknown[0][:SHOWN_NAME])
+        raise Refused("unknown_field", f"There is no field `{name}`.", field=name)
     candidates = _candidates(body)
     controls = Controls(
         _temperature(body.get("temperature")),

@@ -7,8 +7,10 @@ nothing, and an answer that is stored is never asked for again.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Count, F, Q, Sum
 from django.utils import timezone
 
@@ -19,6 +21,7 @@ from replay.states import effect_move
 
 KEPT_MISMATCHES = 200
 BATCH = 500
+COST_END = 10**8
 
 TOKENS = (
     "input_tokens",
@@ -54,7 +57,9 @@ def interrupt(rows: Any) -> int:
 def _moved(lease: Lease, row_id: int, event: str, **columns: Any) -> bool:
     move = effect_move(event)
     rows = ReplayEffect.objects.filter(pk=row_id, attempt=lease.attempt, state__in=move.sources)
-    return rows.update(state=move.target, **columns) == 1
+    # Where a caller holds a transaction, a value the database refuses must not end that.
+    with transaction.atomic():
+        return rows.update(state=move.target, **columns) == 1
 
 
 def ask(lease: Lease, row_id: int, sent: bytes) -> bool:
@@ -147,17 +152,22 @@ def _columns(sums: dict[str, Any]) -> dict[str, Any]:
         "calls": sums["all_calls"],
         **{name: sums[f"new_{name}"] for name in TOKENS},
         "tokens_complete": count > 0 and sums["counted"] == count,
-        "cost": sums["new_cost"],
+        "cost": _storable(sums["new_cost"]),
         "cost_complete": count > 0 and sums["priced"] == count,
         "latency_ms": sums["new_latency"],
         "original_input_tokens": sums["old_input"],
         "original_output_tokens": sums["old_output"],
         "original_tokens_complete": old > 0 and sums["old_counted"] == old,
-        "original_cost": sums["old_cost"],
+        "original_cost": _storable(sums["old_cost"]),
         "original_cost_complete": old > 0 and sums["old_priced"] == old,
         # Part of the times beside all of the new ones would compare nothing.
         "original_latency_ms": sums["old_latency"] if sums["old_timed"] == count else None,
     }
+
+
+def _storable(cost: Decimal | None) -> Decimal | None:
+    """A sum that the column holds; a larger one is unknown."""
+    return None if cost is not None and cost >= COST_END else cost
 
 
 def so_far(replay: Replay) -> Replay:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rewyn_sdk.canonical import number_text
+from runs.usage import MAX_TOKENS
 
 _DOUBTFUL = re.compile(r"e-0[5-9]")
 
@@ -29,8 +30,10 @@ def maybe_text(value: object) -> str | None:
 
 
 def count(value: object) -> int | None:
-    """A token count: a whole number, else ``None``, which means unknown and not zero."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    """A token count by the rule of ``runs.usage``, else ``None``: unknown and not zero."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if type(value) is int and 0 <= value <= MAX_TOKENS else None
 
 
 def compact_json(value: Any) -> str:

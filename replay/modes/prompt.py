@@ -17,6 +17,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
+from django.db import DataError
 from django.utils import timezone
 
 from replay import answers, recording, results
@@ -51,6 +52,8 @@ from runs.usage import Usage
 
 logger = logging.getLogger(__name__)
 TICK_SECONDS = 0.25
+UNSTORABLE = (DataError, ArithmeticError, ValueError)
+"""What a database or its driver says of a value that no column takes."""
 
 
 def run(lease: Lease) -> Outcome:
@@ -113,18 +116,19 @@ class _Asking:
         self.waiting = [(0.0, row.seq, _Waiting(row)) for row in open_rows]
 
     def drive(self) -> None:
-        while self.flights.count or (self.waiting and not self._stops()):
+        while self.flights.count or (self.waiting and not self._is_settled()):
             self.lease.beat()
             if stop.is_told:
                 self._wind_up()
-            while self.flights.has_room and self._is_due() and not self._stops():
+            while self.flights.has_room and self._is_due() and not self._is_settled():
                 self._launch(heapq.heappop(self.waiting)[2])
             landed = self.flights.next(self._patience())
             if landed is not None:
                 self._land(landed)
 
-    def _stops(self) -> bool:
-        return self.halted or self.lease.cancelled or stop.is_told
+    def _is_settled(self) -> bool:
+        """What waits is not asked any more: somebody cancelled, or a difference was enough."""
+        return self.halted or self.lease.cancelled
 
     def _is_due(self) -> bool:
         return bool(self.waiting) and self.waiting[0][0] <= time.monotonic()
@@ -184,6 +188,13 @@ class _Asking:
     # --- In ----------------------------------------------------------------------------------
 
     def _land(self, landed: Landed[_Waiting, Result]) -> None:
+        """Store what came; one that cannot be stored takes no other down with it."""
+        try:
+            self._take(landed)
+        except UNSTORABLE as error:
+            self._break(landed.tag.row, error, code="unstorable")
+
+    def _take(self, landed: Landed[_Waiting, Result]) -> None:
         waiting, result = landed.tag, landed.result
         if result is None:
             self._break(waiting.row, landed.error)
@@ -225,11 +236,13 @@ class _Asking:
             self.lease, row.pk, code=told["error_code"], text=told["error_text"], **columns
         )
 
-    def _break(self, row: ReplayEffect, error: BaseException | None) -> None:
+    def _break(
+        self, row: ReplayEffect, error: BaseException | None, code: str = "internal_error"
+    ) -> None:
         names = {"replay": self.lease.replay.public_id, "seq": row.seq}
         logger.error("replay.call_broke", extra=names, exc_info=error)
         text = f"{type(error).__name__}: {error}"
-        results.refuse(self.lease, row.pk, code="internal_error", text=clean(text)[:MESSAGE])
+        results.refuse(self.lease, row.pk, code=code, text=clean(text)[:MESSAGE])
 
     def _usage(self, answer: Answer) -> dict[str, Any]:
         parts = dict(answer.usage)

@@ -1,0 +1,117 @@
+"""Providers and clients that send what nobody should: it is told, and costs nothing more."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.db import DataError
+
+from replay import jobs, results
+from replay.models import Replay, ReplayEffect
+from replay.questions import read_question
+from replay.start import start
+from runs.refusals import Refused
+
+
+@pytest.fixture
+def run(store, read_log):
+    return store(read_log("02-two-tools-memory"))
+
+
+@pytest.fixture
+def replay(run):
+    """replay() -> the Replay, done, with another model."""
+
+    def do() -> Replay:
+        question = read_question({"run": "run-1", "models": ["openai:gpt-4o"]})
+        queued = start(run, question, jobs.Asker()).replays[0]
+        jobs.run_job(queued.public_id)
+        return Replay.objects.get(pk=queued.pk)
+
+    return do
+
+
+def column(replay: Replay, name: str) -> list:
+    rows = ReplayEffect.objects.filter(replay=replay).order_by("seq")
+    return list(rows.values_list(name, flat=True))
+
+
+@pytest.mark.parametrize("odd", [10**30, 10**12 + 1, -1, 1.5])
+def test_an_odd_token_count_is_unknown_and_the_answer_stays(provider, replay, odd):
+    fake = provider({"answer": {"text": "ok", "usage": {"input": odd, "output": 7}}})
+    done = replay()
+    assert (done.status, len(fake.asked), done.calls) == ("succeeded", 2, 2)
+    assert column(done, "input_tokens") == [None, None]
+    assert column(done, "output_tokens") == [7, 7]
+
+
+def test_the_largest_token_counts_are_kept_and_not_priced_out_of_the_column(provider, replay):
+    most = {"input": 10**12, "output": 10**12}
+    fake = provider({"answer": {"text": "ok", "usage": most}})
+    done = replay()
+    assert (done.status, len(fake.asked)) == ("succeeded", 2)
+    assert column(done, "output_tokens") == [10**12, 10**12]
+
+
+@pytest.mark.parametrize("error", [DataError("no"), OverflowError("big"), ValueError("NUL")])
+def test_an_answer_that_no_column_takes_fails_alone(provider, replay, monkeypatch, settings, error):
+    settings.REPLAY_PARALLEL_CALLS = 1
+    store_answer, met = results.answer, []
+
+    def first_breaks(lease, row_id, **columns):
+        met.append(row_id)
+        if len(met) == 1:
+            raise error
+        return store_answer(lease, row_id, **columns)
+
+    monkeypatch.setattr(results, "answer", first_breaks)
+    fake = provider({"answer": {"text": "ok"}})
+    done = replay()
+    assert (done.status, len(fake.asked)) == ("partial", 2)
+    assert column(done, "state") == ["failed", "answered"]
+    assert column(done, "error_code") == ["unstorable", ""]
+
+
+@pytest.mark.parametrize("error", [DataError("no"), RuntimeError("bug")])
+def test_a_replay_that_breaks_ends_and_leaves_nothing_in_flight(
+    provider, replay, monkeypatch, error
+):
+    def breaks(*_args, **_columns):
+        raise error
+
+    monkeypatch.setattr("replay.modes.prompt._Asking._land", breaks)
+    provider({"answer": {"text": "ok"}})
+    done = replay()
+    assert (done.status, done.error_code) == ("failed", "internal_error")
+    assert "in_flight" not in column(done, "state")
+
+
+@pytest.mark.parametrize("name", ["a\x00b", "a\ud800b", "x" * 5000])
+def test_an_unknown_field_of_any_name_is_refused_in_short(run, api, name):
+    answer = api("POST", "/api/v1/replays", json.dumps({"run": "run-1", name: 1}).encode())
+    told = answer.json()["error"]
+    assert (answer.status_code, told["code"]) == (422, "unknown_field")
+    assert len(told["field"]) <= 100
+    assert "\x00" not in told["field"]
+
+
+def test_an_unknown_field_is_named_as_it_can_be_shown():
+    with pytest.raises(Refused) as refused:
+        read_question({"run": "r", "a\x00": 1})
+    assert refused.value.field == "a␀"
+
+
+@pytest.mark.parametrize("path", ["runs/a%00b/replay", "runs/a%00b/replays", "runs/a%20b/replay"])
+def test_a_page_of_no_possible_run_is_not_there(member_client, path):
+    assert member_client.get(f"/p/acme/{path}").status_code == 404
+
+
+def test_a_position_beyond_every_column_is_not_there(member_client, project):
+    path = f"/p/acme/replays/rp_x/effects/{10**30}/sent"
+    assert member_client.get(path).status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/sign-in/a%00b", "/join/a%00b"])
+def test_a_one_time_link_with_nul_is_answered(client, db, path):
+    assert client.get(path).status_code < 500
