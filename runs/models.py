@@ -151,6 +151,11 @@ class Run(models.Model):
     def __str__(self) -> str:
         return self.external_id
 
+    @property
+    def heading(self) -> str:
+        """What a person calls this run: its name, else what it was asked first."""
+        return self.name or self.title or self.external_id
+
 
 class LabelKind(models.TextChoices):
     TAG = "tag", "tag"

@@ -136,13 +136,24 @@ def read_header(run_id: int) -> bytes | None:
 
 def iter_records(run_id: int) -> Iterator[tuple[Effect, bytes]]:
     """Every effect of a run with its bytes, in order, one segment in memory at a time."""
-    effects = Effect.objects.filter(run_id=run_id).order_by("seq").iterator(chunk_size=1000)
     held: tuple[int, bytes] | None = None
-    for effect in effects:
+    for effect in _in_order(run_id):
         if held is None or held[0] != effect.segment_id:
             data = Segment.objects.values_list("data", flat=True).get(pk=effect.segment_id)
             held = (effect.segment_id, decompress(data))
         yield effect, held[1][effect.offset : effect.offset + effect.length]
+
+
+def _in_order(run_id: int, chunk: int = 1000) -> Iterator[Effect]:
+    """Effects by position, a query a chunk.
+
+    No cursor stays open between two of them: on SQLite a write of this connection would find its
+    snapshot stale as soon as another one has written, and fail at once.
+    """
+    after = -1
+    while rows := list(Effect.objects.filter(run_id=run_id).after(after, chunk)):
+        yield from rows
+        after = rows[-1].seq
 
 
 __all__ = [

@@ -23,6 +23,15 @@ from runs.models import Run
 from runs.refusals import Refused
 
 SUGGESTED = 20
+FAKE_MODELS = (
+    "fake:steady",
+    "fake:terse",
+    "fake:echo-1",
+    "fake:tool-1",
+    "fake:think-1",
+    "fake:refuse-1",
+)
+"""Names the fake provider answers in ways of their own (`replay/fake_provider/defaults.py`)."""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -87,7 +96,9 @@ def _together(planned: list[Planned]) -> dict[str, Any]:
 
 
 def _suggested(run: Run) -> list[str]:
-    """Models that were asked in this project lately."""
+    """Models that were asked in this project lately, and those of the fake provider."""
     asked = Replay.objects.filter(project=run.project).exclude(model="").order_by("-pk")
     latest = asked.values_list("provider", "model")[:200]
-    return list(dict.fromkeys(f"{provider}:{model}" for provider, model in latest))[:SUGGESTED]
+    lately = dict.fromkeys(f"{provider}:{model}" for provider, model in latest)
+    fake = FAKE_MODELS if "fake" in providers_from_env(os.environ) else ()
+    return [*list(lately)[:SUGGESTED], *(model for model in fake if model not in lately)]

@@ -31,7 +31,7 @@ _REPLAY = mark_safe(' <span class="tag muted">replay</span>')
 @register.simple_tag
 def run_row(run: Run, slug: str) -> str:
     """One run as a table row, linked to its page."""
-    title = clean(run.title or run.name or run.external_id)
+    title = clean(run.heading)
     return format_html(
         _ROW,
         id=run.external_id,
@@ -58,6 +58,10 @@ def _below(run: Run) -> SafeString | str:
     if run.error_text:
         place = f" at #{run.error_seq}" if run.error_seq else ""
         return format_html('<small class="bad">{}{}</small>', clean(run.error_text), place)
+    if run.error_count:
+        return format_html(
+            '<small class="bad">{}</small>', plural(run.error_count, "failed effect")
+        )
     if run.to_review:
         said = f"{plural(run.to_review, 'divergence')} to review"
         return format_html('<small class="warn">{}</small>', said)

@@ -33,12 +33,11 @@ def run_detail(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     run = get_run_or_404(request, slug, run_id)
     chosen = EffectSelectionForm(request.GET).values
     at = chosen.get("at", 1)
-    if at > max(run.last_seq, 1):
-        raise Http404
     context = _on_show(run, at, chosen)
     if request.htmx and not request.htmx.history_restore_request:  # type: ignore[attr-defined]
         return render(request, "runs/run_detail.html#step", {**context, "oob": True})
-    return render(request, "runs/run_detail.html", {**context, **_step_list(run, at)})
+    steps = _step_list(run, min(at, run.last_seq))
+    return render(request, "runs/run_detail.html", {**context, **steps})
 
 
 @require_safe

@@ -45,7 +45,8 @@
     return true;
   }
 
-  /* A key pressed while a step loads means the page that is coming, so it waits for it. */
+  /* A key pressed while a step loads means the page that is coming, so it waits for it; one at a
+     time, and after htmx has let go of the request that ended. */
   const waiting = [];
   let loading = 0;
   const act = (key) => press(document.querySelector("[data-rows]"), key) || byKey(key);
@@ -56,7 +57,7 @@
   document.addEventListener("htmx:afterRequest", (event) => {
     if (!event.detail.boosted) return;
     loading = Math.max(0, loading - 1);
-    while (!loading && waiting.length) act(waiting.shift());
+    setTimeout(() => { while (!loading && waiting.length) act(waiting.shift()); });
   });
 
   document.addEventListener("keydown", (event) => {

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+import threading
 
 import pytest
+from django.db import connection
 
 from replay.models import ReplayEffect
-from runs import segments
-from runs.models import Effect, Segment
+from runs import ingest, segments
+from runs.accounts.models import Project
+from runs.models import Effect, Run, Segment
 
 
 def test_a_real_run_is_identical_and_faithful(store, read_log, reconstruct):
@@ -84,3 +87,22 @@ def test_hard_strings_reach_the_report_in_a_form_any_database_takes(
     log["records"][4]["outcome"]["Ok"]["choice"][0]["text"] = text
     found = reconstruct(store(log)).mismatches[0]
     assert found["expected"] in ("a␀b", "a\ufffdb")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_reading_a_long_run_leaves_no_cursor_open_across_a_write(project, shared) -> None:
+    """SQLite refuses a write at once when an open cursor's snapshot has become stale."""
+    log = (shared / "data/rig/bulk-tagger-2000.effects.json").read_bytes()
+    run = Run.objects.get(external_id=ingest.accept_log(project, log).run_id)
+    records = segments.iter_records(run.pk)
+    next(records)
+
+    def write_elsewhere() -> None:
+        Project.objects.filter(pk=project.pk).update(name="other")
+        connection.close()
+
+    other = threading.Thread(target=write_elsewhere)
+    other.start()
+    other.join()
+    assert Project.objects.filter(pk=project.pk).update(name="mine") == 1
+    assert sum(1 for _ in records) == 2000

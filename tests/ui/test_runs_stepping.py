@@ -154,3 +154,11 @@ def test_keys_pressed_faster_than_pages_come_are_all_taken(page, load_log) -> No
         page.keyboard.press(key)
     page.wait_for_url("**at=4*")
     assert page.locator(".step[aria-current] .n").inner_text() == "4"
+
+
+def test_next_model_call_pressed_fast_goes_as_far_as_pressed(page, load_log) -> None:
+    load_log("night-shift-300")
+    page.goto("/p/acme/runs/night-shift-300?at=101")
+    for _ in range(6):
+        page.keyboard.press("m")
+    page.wait_for_url("**at=131*")

@@ -134,7 +134,8 @@ def test_its_commands_serve_work_and_beat(
     for name in ("worker", "beat"):
         passes(health_command(name, tmp_path), services)
     link = passes(
-        ["python", "manage.py", "sign_in_link", "--email", "you@example.com", "--create"], services
+        ["python", "manage.py", "sign_in_link", "--email", "you@example.com", "--project", "main"],
+        services,
     )
     path = re.search(r"/sign-in/\S+", link)[0]
     with urllib.request.urlopen(f"http://127.0.0.1:{services['PORT']}{path}") as page:
