@@ -241,7 +241,7 @@ class _Asking:
     ) -> None:
         names = {"replay": self.lease.replay.public_id, "seq": row.seq}
         logger.error("replay.call_broke", extra=names, exc_info=error)
-        text = f"{type(error).__name__}: {error}"
+        text = self.provider.masked_text(f"{type(error).__name__}: {error}")
         results.refuse(self.lease, row.pk, code=code, text=clean(text)[:MESSAGE])
 
     def _usage(self, answer: Answer) -> dict[str, Any]:

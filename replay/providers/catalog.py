@@ -9,8 +9,10 @@ usable: the fake provider on this machine, which needs no key.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from urllib.parse import urlsplit, urlunsplit
 
 from replay.dialects import CHAT, MESSAGES, RESPONSES
@@ -18,6 +20,7 @@ from replay.dialects import CHAT, MESSAGES, RESPONSES
 OPENAI_URL = "https://api.openai.com/v1"
 ANTHROPIC_URL = "https://api.anthropic.com"
 ANTHROPIC_VERSION = "2023-06-01"
+LEAST_SECRET = 4
 PATHS = {CHAT: "/chat/completions", RESPONSES: "/responses", MESSAGES: "/v1/messages"}
 _NEEDS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 _FIXED = {"openai-chat": CHAT, "openai-responses": RESPONSES}
@@ -35,7 +38,8 @@ class BadModel(ValueError):
 class Provider:
     """Where to ask and with what key. The key is in no ``repr``; never store a provider.
 
-    ``api`` fixes the API to ask; without it, it follows from the recording.
+    ``api`` fixes the API to ask; without it, it follows from the recording. ``hidden`` are the keys
+    of all providers here: a gateway may say back one that was not sent to it now.
     """
 
     name: str
@@ -44,6 +48,7 @@ class Provider:
     headers: Mapping[str, str] = field(default_factory=dict)
     bearer: bool = True
     api: str | None = None
+    hidden: tuple[str, ...] = field(default=(), repr=False)
 
     def url(self, api: str) -> str:
         """The address of an API, as the official client forms it."""
@@ -64,9 +69,29 @@ class Provider:
         return urlsplit(self.base_url).hostname == urlsplit(OPENAI_URL).hostname
 
     def masked(self, data: bytes) -> bytes:
-        """Bytes of an answer without the key, which some servers say back."""
-        secret = self.api_key.encode()
-        return data.replace(secret, b"[key]") if len(secret) >= 4 else data
+        """Bytes of an answer without the keys, which some servers say back, plain or escaped."""
+        secrets = {key for key in (self.api_key, *self.hidden) if len(key) >= LEAST_SECRET}
+        return _spellings(frozenset(secrets)).sub(b"[key]", data) if secrets else data
+
+    def masked_text(self, text: str) -> str:
+        return self.masked(text.encode("utf-8", "replace")).decode("utf-8", "replace")
+
+
+@lru_cache(maxsize=8)
+def _spellings(secrets: frozenset[str]) -> re.Pattern[bytes]:
+    """The secrets as JSON may write them, each character as itself or as ``\\uXXXX``."""
+    longest_first = sorted(secrets, key=lambda one: (-len(one), one))
+    return re.compile(b"|".join(b"".join(map(_spelling, one)) for one in longest_first))
+
+
+def _spelling(character: str) -> bytes:
+    plain = re.escape(character.encode())
+    units = character.encode("utf-16-be").hex()
+    # More than one backslash: JSON within JSON, whose own escaping has to stay whole.
+    codes = (rf"\\+u(?i:{units[at : at + 4]})" for at in range(0, len(units), 4))
+    escaped = "".join(codes).encode()
+    short = rb"|\\+" + plain if character in '/"\\' else b""
+    return b"(?:" + plain + b"|" + escaped + short + b")"
 
 
 def providers_from_env(env: Mapping[str, str]) -> dict[str, Provider]:
@@ -83,7 +108,8 @@ def providers_from_env(env: Mapping[str, str]) -> dict[str, Provider]:
         found["anthropic"] = Provider("anthropic", url, secret, bearer=not key)
     if fake := _value(env, "REWYN_FAKE_PROVIDER_URL"):
         found["fake"] = Provider("fake", f"{fake.rstrip('/')}/v1", "fake-provider-key")
-    return found
+    keys = tuple(provider.api_key for provider in found.values())
+    return {name: replace(provider, hidden=keys) for name, provider in found.items()}
 
 
 def choose(model: str, providers: Mapping[str, Provider]) -> tuple[Provider, str]:

@@ -35,7 +35,8 @@ def send_cross(call: Call, exchange: Exchange, *, timeout: float) -> Result:
     except Exception as error:
         failure = error
     if not exchange.request_bytes:
-        said = f"the library would not send the call ({failure}); our own body was sent"
+        why = call.provider.masked_text(str(failure))
+        said = f"the library would not send the call ({why}); our own body was sent"
         result = send_direct(call, exchange, timeout=timeout)
         return _with_note(result, Note("library_refused", "", said[:500]))
     assert call.prompt is not None

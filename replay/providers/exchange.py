@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from replay.dialects import Answer, BadAnswer, Note, read_answer
 from replay.dialects.sse import BadStream, Event, EventReader
@@ -123,15 +123,16 @@ class Exchange:
             raise self._interrupted
         done = self._end or time.monotonic()
         answer, error = self._meaning(self._cut or failure)
+        request_id = self.headers.get("x-request-id") or self.headers.get("request-id")
         return Result(
             status=self.status,
             request_bytes=self.request_bytes,
             response_bytes=self._provider.masked(bytes(self._body)),
             answer=answer,
-            error=error,
+            error=self._masked(error) if error else None,
             latency_ms=(done - self._start) * 1000,
             first_token_ms=self._first_token,
-            request_id=self.headers.get("x-request-id") or self.headers.get("request-id"),
+            request_id=self._provider.masked_text(request_id) if request_id else None,
             notes=notes,
         )
 
@@ -162,18 +163,23 @@ class Exchange:
         if self.is_stream and self._fold.error:
             return None, errors.of_stream(self._fold.error, self.status or 200)
         if failure is not None:
-            return None, self._masked(errors.of_exception(failure))
+            return None, errors.of_exception(failure)
         return self._streamed() if self.is_stream else self._whole(body)
 
     def _masked(self, error: ProviderError) -> ProviderError:
-        said = self._provider.masked(error.message.encode("utf-8", "replace")).decode()
-        return ProviderError(**{**vars(error), "message": said})
+        hide = self._provider.masked_text
+        return replace(error, message=hide(error.message), code=error.code and hide(error.code))
 
     def _streamed(self) -> tuple[Answer | None, ProviderError | None]:
         if not self._fold.complete:
             said = "the stream ended before its answer was whole"
             return None, ProviderError("incomplete", said, self.status, retryable=True)
-        return self._answer(self._fold.body())
+        # A key in pieces of several events is whole only now.
+        try:
+            body = json.dumps(self._fold.body()).encode()
+        except (ValueError, RecursionError):
+            return None, ProviderError("malformed", "the stream is no JSON", self.status)
+        return self._whole(self._provider.masked(body))
 
     def _whole(self, body: bytes) -> tuple[Answer | None, ProviderError | None]:
         try:
