@@ -67,13 +67,10 @@ def start(run: Run, question: Question, asker: Asker) -> Started:
 
 @transaction.atomic
 def start_planned(run: Run, planned: Sequence[Planned], asker: Asker) -> Started:
-    """A job for each plan; several of them make an experiment."""
-    experiment = None
-    if len(planned) > 1:
-        name = run.title or run.external_id
-        experiment = Experiment.objects.create(
-            project_id=run.project_id, name=name[:200], created_by=asker.user
-        )
+    """A job for each plan; several of them make an experiment.
+
+    Asking again while all of them are active gives the experiment that is there.
+    """
     made = [
         jobs.create_job(
             run=run,
@@ -83,8 +80,25 @@ def start_planned(run: Run, planned: Sequence[Planned], asker: Asker) -> Started
             controls=one.question.controls.as_json(),
             plan=one.plan,
             asker=asker,
-            experiment=experiment,
         )
         for one in planned
     ]
-    return Started([replay for replay, _ in made], experiment, any(new for _, new in made))
+    replays, new = [replay for replay, _ in made], [replay for replay, is_new in made if is_new]
+    experiment = None
+    if len(made) > 1:
+        experiment = _experiment(run, new, asker) if new else _last_experiment(replays)
+    return Started(replays, experiment, bool(new))
+
+
+def _experiment(run: Run, replays: Sequence[Replay], asker: Asker) -> Experiment:
+    name = run.title or run.external_id
+    experiment = Experiment.objects.create(
+        project_id=run.project_id, name=name[:200], created_by=asker.user
+    )
+    Replay.objects.filter(pk__in=[one.pk for one in replays]).update(experiment=experiment)
+    return experiment
+
+
+def _last_experiment(replays: Sequence[Replay]) -> Experiment | None:
+    """The one these were asked for together last; None when each was asked for alone."""
+    return Experiment.objects.filter(replays__in=replays).order_by("pk").last()
