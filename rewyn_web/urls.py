@@ -1,8 +1,9 @@
 """Where each app hangs: pages under /p/<project>/, the API under /api/v1/."""
 
-from django.urls import include, path
+from django.urls import include, path, re_path
 
 from rewyn_web import health
+from runs.api.schema import NothingView
 
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
@@ -12,4 +13,6 @@ urlpatterns = [
     path("", include("replay.urls")),
     path("api/", include("runs.api.urls")),
     path("api/v1/", include("replay.api.urls")),
+    # Last: what no route above knows.
+    re_path("^api/", NothingView.as_view(), name="api-nothing"),
 ]

@@ -78,6 +78,7 @@ NEEDS: dict[str, dict[str, str]] = {
     # --- API ---
     "api:schema": {"GET": "anyone"},
     "api:docs": {"GET": "anyone"},
+    "api-nothing": dict.fromkeys(METHODS, "anyone"),
     "api:me": {"GET": "scope:read"},
     "api:runs": {"GET": "scope:read", "POST": "scope:ingest"},
     "api:effect-logs": {"POST": "scope:ingest"},

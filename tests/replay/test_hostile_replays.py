@@ -8,9 +8,12 @@ import pytest
 from django.db import DataError
 
 from replay import jobs, results
-from replay.models import Replay, ReplayEffect
+from replay.models import Experiment, Replay, ReplayEffect
+from replay.providers.catalog import providers_from_env
+from replay.providers.exchange import Exchange
 from replay.questions import read_question
 from replay.start import start
+from runs import segments
 from runs.refusals import Refused
 
 
@@ -115,3 +118,79 @@ def test_a_position_beyond_every_column_is_not_there(member_client, project):
 @pytest.mark.parametrize("path", ["/sign-in/a%00b", "/join/a%00b"])
 def test_a_one_time_link_with_nul_is_answered(client, db, path):
     assert client.get(path).status_code < 500
+
+
+# --- Keys that a provider says back --------------------------------------------------------------
+
+OPENAI_KEY, ANTHROPIC_KEY = "sk-test-openai", "sk-test-anthropic"
+
+
+def kept(replay: Replay) -> str:
+    """Everything the rows of a replay keep, as one text."""
+    rows = ReplayEffect.objects.filter(replay=replay)
+    bodies = [segments.decompress(b).decode() for r in rows for b in (r.sent, r.response, r.answer)]
+    columns = [str(list(rows.values("request_id", "error_text", "changes", "summary", "notes")))]
+    return "\n".join(bodies + columns)
+
+
+@pytest.mark.parametrize("key", [OPENAI_KEY, ANTHROPIC_KEY])
+def test_no_configured_key_is_kept_from_headers_or_text(provider, replay, key):
+    headers = {"x-request-id": f"req-{key}"}
+    provider({"answer": {"text": f"my key: {key}", "headers": headers}})
+    done = replay()
+    assert done.status == "succeeded"
+    assert key not in kept(done)
+    assert column(done, "request_id") == ["req-[key]", "req-[key]"]
+
+
+@pytest.mark.parametrize(
+    "written", [r"\u0073k-test-openai", r"sk\u002Dtest\u002dopenai", r"\\u0073k-test-openai"]
+)
+def test_a_key_in_escapes_is_masked_and_the_answer_stays(provider, replay, written):
+    message = '{"role":"assistant","content":"say %s"}' % written  # noqa: UP031
+    provider({"answer": {"malformed": '{"choices":[{"message":%s}]}' % message}})  # noqa: UP031
+    done = replay()
+    found = ReplayEffect.objects.filter(replay=done)[0]
+    assert done.status == "succeeded"
+    assert json.loads(segments.decompress(found.answer))["text"] == "say [key]"
+
+
+def test_a_key_in_pieces_of_a_stream_is_masked_in_the_answer():
+    env = {"OPENAI_API_KEY": OPENAI_KEY, "ANTHROPIC_API_KEY": ANTHROPIC_KEY}
+    exchange = Exchange(providers_from_env(env)["openai"], timeout=60)
+    exchange.begin(200, {"content-type": "text/event-stream"})
+    for piece in ("sk-test-", "anthropic"):
+        delta = {"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]}
+        exchange.take(f"data: {json.dumps(delta)}\n\n".encode())
+    ended = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    exchange.take(f"data: {json.dumps(ended)}\n\ndata: [DONE]\n\n".encode())
+    exchange.end()
+    answer = exchange.result().answer
+    assert answer and answer.text == "[key]"
+
+
+# --- Asked twice, asked nowhere ------------------------------------------------------------------
+
+
+def test_the_same_models_asked_twice_are_one_experiment(run, api, provider, monkeypatch):
+    monkeypatch.setattr(jobs, "ring", lambda public_id: None)
+    provider()
+    body = json.dumps({"run": "run-1", "models": ["openai:a", "anthropic:b"]}).encode()
+    first, second = (api("POST", "/api/v1/replays", body) for _ in range(2))
+    assert (first.status_code, second.status_code) == (201, 200)
+    assert second.json()["experiment"] == first.json()["experiment"]
+    assert Experiment.objects.count() == 1
+
+
+@pytest.mark.parametrize("path", ["/api/", "/api/v1/", "/api/v1/runs/", "/api/v2/x", "/api/a%00"])
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "OPTIONS"])
+def test_an_unknown_address_of_the_api_answers_in_its_shape(client, db, path, method):
+    answer = client.generic(method, path)
+    assert answer.status_code == 404
+    assert answer.json()["error"]["code"] == "not_found"
+
+
+@pytest.mark.parametrize("path", ["/api/docs/", "/api/schema"])
+def test_the_documentation_is_only_read(client, db, path):
+    assert client.options(path).status_code == 405
+    assert client.get(path).status_code == 200
