@@ -3,8 +3,12 @@
 Well-known secrets are found by what they start with: a search for the fixed start of each kind runs
 over the bytes as received (memory speed), and only where one is found are the strings decoded and
 matched. A record without secrets therefore keeps its very bytes at almost no cost. JSON may spell a
-letter as `\\u0073`; a record that does so is always decoded. In a record with a secret only the
-string that holds it is written anew.
+letter as `\\u0073`; a record that does so is always decoded, and a string that is itself JSON with
+such escapes is looked at without them too. In a record with a secret only the string that holds it
+is written anew.
+
+Every pattern here is linear: either its length is bounded, or no match can begin inside the run of
+characters that a failed match has passed over.
 
 A project's own rules (`Project.redaction_rules`) are regular expressions made linear: every
 quantifier is bounded and possessive and every group atomic, so that no pattern can stall ingest.
@@ -12,9 +16,10 @@ quantifier is bounded and possessive and every group atomic, so that no pattern 
 
 from __future__ import annotations
 
+import binascii
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -35,9 +40,15 @@ class Rule:
 
     name: str
     pattern: re.Pattern[str]
+    """What its group `kept` matches is no part of the secret and stays."""
     likely: re.Pattern[bytes] | None = None
     """Begins with fixed letters, so that a search runs at memory speed. It may match more than
-    `pattern`, but never across a quotation mark. None for a rule that is always tried."""
+    `pattern`, but never across a quotation mark. One with a group counts only where the
+    group matches. None for a rule that is always tried."""
+    needs: str = ""
+    """A text without these letters has no match."""
+    is_secret: Callable[[str], bool] | None = None
+    """Has the last word on what `pattern` matched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,72 +67,117 @@ class BadPattern(ValueError):
     """A project's pattern that cannot be a rule; the message says why."""
 
 
+MAX_PATH = 1000
+"""Characters of a mark's path; a longer one is cut."""
+
 _KEY = r"[A-Za-z0-9_\-]"
 _BEFORE = r"(?<![A-Za-z0-9])"
-_PEM = r"(?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY"
+_PEM = r"(?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?"
 _TOKEN68 = r"[A-Za-z0-9_\-.~+/]"
+_BLANKS = r"(?:[ \t]|\\++(?:t|u0009))++"
+"""Blanks as they are, or as JSON spells them."""
+_SLASHES = r":\\*+/\\*+/"
 
 
-def _token(name: str, pattern: str) -> Rule:
+def _is_login(secret: str) -> bool:
+    """Whether it is base64 of `user:password`, and not just a word behind "basic"."""
+    try:
+        login = binascii.a2b_base64(secret.rstrip("=") + "==").decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return False
+    return ":" in login and login.isprintable()
+
+
+def _token(name: str, needs: str, pattern: str) -> Rule:
     """A secret that is one word."""
-    return Rule(name, re.compile(_BEFORE + pattern), re.compile(pattern.encode()))
+    return Rule(name, re.compile(_BEFORE + pattern), re.compile(pattern.encode()), needs)
 
 
-def _context(name: str, pattern: str, likely: str) -> Rule:
+def _context(name: str, needs: str, pattern: str, likely: str) -> Rule:
     """A secret that is known by what stands beside it."""
-    return Rule(name, re.compile(pattern), re.compile(likely.encode()))
+    return Rule(name, re.compile(pattern), re.compile(likely.encode()), needs)
+
+
+def _bearer(needs: str, word: str) -> Rule:
+    return _context(
+        "bearer-token",
+        needs,
+        rf"(?P<kept>{word}{_BLANKS}){_TOKEN68}{{16,}}+={{0,2}}",
+        rf"{needs}{_BLANKS}[A-Za-z0-9_\-.~+/\\]{{16}}",
+    )
+
+
+def _basic(needs: str, word: str) -> Rule:
+    # So many small letters in a row are a word, not base64 of a login.
+    return Rule(
+        "basic-login",
+        re.compile(rf"(?P<kept>{word}{_BLANKS})[A-Za-z0-9+/]{{8,}}+={{0,2}}"),
+        re.compile(rf"{needs}{_BLANKS}(?=[a-z]{{0,15}}[A-Z0-9+/\\])[A-Za-z0-9+/\\]{{8}}".encode()),
+        needs,
+        _is_login,
+    )
 
 
 BUILT_IN: tuple[Rule, ...] = (
-    _token("anthropic-key", rf"sk-ant-{_KEY}{{16,200}}+"),
+    _token("anthropic-key", "sk-ant-", rf"sk-ant-{_KEY}{{16,200}}+"),
     # Words with hyphens are no key: the last part is long.
     _token(
         "openai-key",
+        "sk-",
         r"sk-(?!ant-)(?:[A-Za-z0-9]{1,20}[\-_]){0,4}[A-Za-z0-9_]{16}[A-Za-z0-9_\-]{0,250}+",
     ),
-    _token("aws-key-id", r"A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    _token("google-key", rf"AIza{_KEY}{{35}}"),
-    _token("github-token", r"gh(?:[pousr]_[A-Za-z0-9]{36,255}+)"),
-    _token("github-token", r"github_pat_[A-Za-z0-9_]{22,255}+"),
-    _token("gitlab-token", rf"glpat-{_KEY}{{20,64}}+"),
-    _token("slack-token", r"xox[bpars]-[A-Za-z0-9\-]{10,250}+"),
-    Rule(
+    _token("aws-key-id", "IA", r"A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    _token("google-key", "AIza", rf"AIza{_KEY}{{35}}"),
+    _token("github-token", "gh", r"gh(?:[pousr]_[A-Za-z0-9]{36,255}+)"),
+    _token("github-token", "github_pat_", r"github_pat_[A-Za-z0-9_]{22,255}+"),
+    _token("gitlab-token", "glpat-", rf"glpat-{_KEY}{{20,64}}+"),
+    _token("slack-token", "xox", r"xox[bpars]-[A-Za-z0-9\-]{10,250}+"),
+    _context(
         "stripe-key",
-        re.compile(_BEFORE + r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,250}+"),
-        re.compile(rb"k_(?:live|test)_[A-Za-z0-9]{16}"),
+        "k_",
+        _BEFORE + r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,250}+",
+        r"k_(?:live|test)_[A-Za-z0-9]{16}",
     ),
-    _token("huggingface-token", r"hf_[A-Za-z0-9]{30,64}+"),
-    _token("groq-key", r"gsk_[A-Za-z0-9]{32,128}+"),
-    _token("xai-key", r"xai-[A-Za-z0-9]{32,128}+"),
-    _token("rewyn-key", rf"rw_{_KEY}{{32}}(?![A-Za-z0-9_\-])"),
-    _token("jwt", rf"eyJ{_KEY}{{8,4000}}+\.{_KEY}{{8,8000}}+\.{_KEY}{{8,2000}}+"),
+    _token("huggingface-token", "hf_", r"hf_[A-Za-z0-9]{30,64}+"),
+    _token("groq-key", "gsk_", r"gsk_[A-Za-z0-9]{32,128}+"),
+    _token("xai-key", "xai-", r"xai-[A-Za-z0-9]{32,128}+"),
+    _token("rewyn-key", "rw_", rf"rw_{_KEY}{{32}}(?![A-Za-z0-9_\-])"),
+    # Begins where a run of its letters begins, so that each run is passed over once.
     _context(
-        "bearer-token",
-        rf"(?<=[Bb]earer ){_TOKEN68}{{16,4000}}+={{0,2}}",
-        r"earer [A-Za-z0-9_\-.~+/\\]{16}",
+        "jwt",
+        "eyJ",
+        rf"(?<!{_KEY})(?P<kept>(?:(?!{_BEFORE}eyJ){_KEY})*+)"
+        rf"eyJ{_KEY}{{8,}}+\.{_KEY}{{8,}}+\.{_KEY}{{8,}}+",
+        rf"eyJ{_KEY}*+(\.{_KEY}{{8,}}+\.{_KEY}{{8}})?+",
     ),
-    _context(
-        "bearer-token",
-        rf"(?<=BEARER ){_TOKEN68}{{16,4000}}+={{0,2}}",
-        r"EARER [A-Za-z0-9_\-.~+/\\]{16}",
-    ),
+    _bearer("earer", "[Bb]earer"),
+    _bearer("EARER", "BEARER"),
+    _basic("asic", r"\b[Bb]asic"),
+    _basic("ASIC", r"\bBASIC"),
+    # Without an end, everything that follows is taken for the key.
     _context(
         "private-key",
-        rf"(?s)-----BEGIN {_PEM}-----.{{0,20000}}?(?:-----END {_PEM}-----|\Z)",
+        "PRIVATE KEY",
+        rf"-----BEGIN {_PEM}-----(?:[^-]++|-(?!----END {_PEM}-----))*+(?:-----END {_PEM}-----)?+",
         r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY",
     ),
     _context(
         "url-password",
-        r"(?<=://)[^\s/:@\"']{0,128}:[^\s/@\"']{1,256}(?=@)",
-        r"://[^\s/:@\"']{0,300}:[^\s/@\"']{1,600}@",
+        "@",
+        rf"(?P<kept>{_SLASHES})[^\s/:@\"']*+:[^\s/@\"']++(?=@)",
+        r"://[^\s/:@\"']*+:[^\s/@\"']++@",
     ),
 )
 """Checked in this order; the first that matches a text takes it."""
 
+_QUICK = [(rule.needs.encode(), rule.likely) for rule in BUILT_IN if rule.likely]
 _MESSAGE = b'"role":'
 _STRING = re.compile(rb'"(?:[^"\\]+|\\.)*"', re.DOTALL)
 _TOKEN = re.compile(rb'"(?:[^"\\]+|\\.)*"|[\[\]{},:]', re.DOTALL)
 _ASCII_ESCAPE = re.compile(rb"\\u00[2-7]")
+_ESCAPED_SLASHES = re.compile(rb":(?:\\++/\\*+/|/\\++/)")
+_INNER_ESCAPE = re.compile(r"(?<!\\)\\++(?:/|u00(?!22|5[cC]|7[fF])([2-7][0-9a-fA-F]))")
+"""How JSON inside a text may spell a character that needs no escape: `\\/`, `\\u0073`."""
 
 
 class Redactor:
@@ -137,7 +193,7 @@ class Redactor:
         # Each model call repeats the conversation so far. Messages that are equal byte for byte
         # need one look; no secret reaches across this mark.
         data = _MESSAGE.join(set(data.split(_MESSAGE)))
-        return any(rule.likely.search(data) for rule in BUILT_IN if rule.likely)
+        return any(needs in data and _is_likely(likely, data) for needs, likely in _QUICK)
 
     def json(self, data: bytes) -> tuple[bytes, list[Mark]]:
         """A JSON text without its secrets, and where they were. Without any, the same bytes."""
@@ -145,13 +201,13 @@ class Redactor:
             return data, []
         out: list[bytes] = []
         marks: list[Mark] = []
-        done, place = 0, _Place(data)
+        done, place, names = 0, _Place(data), _Names(self)
         for token in _STRING.finditer(data):
             text = _decoded(token[0])
             without, found = self.text(text)
             if not found:
                 continue
-            path = clean(self.text(place.pointer(token))[0])  # a key may be a secret itself
+            path = names.pointer(place.steps(token))
             marks += [Mark(path, rule, hmac) for rule, hmac in found]
             out += [data[done : token.start()], _quoted(without)]
             done = token.end()
@@ -160,17 +216,40 @@ class Redactor:
     def text(self, text: str) -> tuple[str, list[tuple[str, str]]]:
         """A text without its secrets, and (rule, keyed hash) of each one taken out."""
         found: list[tuple[str, str]] = []
+        if "\\" in text:
+            plain = self._without(_INNER_ESCAPE.sub(_letter, text), found)
+            text = plain if found else text
+        return self._without(text, found), found
+
+    def _without(self, text: str, found: list[tuple[str, str]]) -> str:
         for rule in (*BUILT_IN, *self.own):
-            text = rule.pattern.sub(_taken(rule.name, found), text)
-        return text, found
+            if rule.needs in text:
+                text = rule.pattern.sub(_taken(rule, found), text)
+        return text
 
 
-def _taken(rule: str, found: list[tuple[str, str]]) -> Any:
+def _is_likely(likely: re.Pattern[bytes], data: bytes) -> bool:
+    if not likely.groups:
+        return likely.search(data) is not None
+    return any(found[likely.groups] for found in likely.finditer(data))
+
+
+def _letter(escape: re.Match[str]) -> str:
+    return chr(int(escape[1], 16)) if escape[1] else "/"
+
+
+def _taken(rule: Rule, found: list[tuple[str, str]]) -> Callable[[re.Match[str]], str]:
+    has_kept = "kept" in rule.pattern.groupindex
+
     def take(match: re.Match[str]) -> str:
-        if not match[0] or match[0].startswith("[redacted:"):
+        kept = match["kept"] if has_kept else ""
+        secret = match[0][len(kept) :]
+        if not secret or secret.startswith("[redacted:"):
             return match[0]
-        found.append((rule, keyed_hash(match[0].encode("utf-8", "surrogatepass"))))
-        return f"[redacted:{rule}]"
+        if rule.is_secret is not None and not rule.is_secret(secret):
+            return match[0]
+        found.append((rule.name, keyed_hash(secret.encode("utf-8", "surrogatepass"))))
+        return f"{kept}[redacted:{rule.name}]"
 
     return take
 
@@ -202,7 +281,7 @@ def _own_rule(name: str, pattern: str) -> Rule | None:
 
 def _is_escaped(data: bytes) -> bool:
     """Whether some plain letter is spelled as an escape, so that the bytes do not show it."""
-    if b":\\/\\/" in data:
+    if b"\\/" in data and _ESCAPED_SLASHES.search(data):
         return True
     return b"\\u00" in data and _ASCII_ESCAPE.search(data) is not None
 
@@ -221,6 +300,27 @@ def _decoded(token: bytes) -> str:
     return text
 
 
+class _Names(dict[int | str, str]):
+    """Steps of a path as they may be shown: a key may be a secret itself."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+
+    def __missing__(self, step: int | str) -> str:
+        text = str(step) if isinstance(step, int) else self._redactor.text(step)[0]
+        self[step] = "/" + text[:MAX_PATH].replace("~", "~0").replace("/", "~1")
+        return self[step]
+
+    def pointer(self, steps: Iterable[int | str]) -> str:
+        """The JSON pointer (RFC 6901)."""
+        path = ""
+        for step in steps:
+            path += self[step]
+            if len(path) > MAX_PATH:
+                break
+        return clean(path[:MAX_PATH])
+
+
 # --- Where a token is --------------------------------------------------------------------------
 
 
@@ -233,15 +333,15 @@ class _Place:
         self._path: list[Any] = []
         self._key = b'""'
 
-    def pointer(self, string: re.Match[bytes]) -> str:
-        """The JSON pointer (RFC 6901) of a string further on, or of the member it is the key of."""
+    def steps(self, string: re.Match[bytes]) -> list[int | str]:
+        """The way to a string further on, or to the member it is the key of."""
         for token in _TOKEN.finditer(self._data, self._at, string.start()):
             self._pass(token[0])
         self._at = string.start()
         path = list(self._path)
         if path and isinstance(path[-1], str) and self._is_key(string):
             path[-1] = _decoded(string[0])
-        return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
+        return path
 
     def _pass(self, token: bytes) -> None:
         if token == b"{":

@@ -139,9 +139,20 @@ def _redact_the_rest(intake: Intake, redactor: Redactor, run: bytes | None) -> b
             intake.warnings.append({"code": "redacted", "message": message, "seq": None})
         return data
 
+    def clean_name(name: str) -> str:
+        name, found = redactor.text(name)
+        for rule, _ in found:
+            message = f"{rule} taken out of a key of the log"
+            intake.warnings.append({"code": "redacted", "message": message, "seq": None})
+        return name
+
     if intake.header is not None:
         intake.header = scrub(intake.header, "header")
-    intake.extra = {name: scrub(data, name) for name, data in intake.extra.items()}
+    intake.warnings = [w | {"message": redactor.text(w["message"])[0]} for w in intake.warnings]
+    extra, intake.extra = intake.extra, {}
+    for sent_name, data in extra.items():
+        name = _unused(clean_name(sent_name), intake.extra)
+        intake.extra[name] = scrub(data, name)
     intake.header_lines = [
         (place, scrub(line.encode(), "header").decode()) for place, line in intake.header_lines
     ]
@@ -150,6 +161,14 @@ def _redact_the_rest(intake: Intake, redactor: Redactor, run: bytes | None) -> b
         if marks:
             intake.wire_marks[effect_id] = marks
     return None if run is None else scrub(run, "run")
+
+
+def _unused(name: str, names: Mapping[str, Any]) -> str:
+    """Two secrets have the same name once they are taken out; neither may replace the other."""
+    number = 1
+    while (unused := name if number == 1 else f"{name}-{number}") in names:
+        number += 1
+    return unused
 
 
 def _warn_of_doubled_key(intake: Intake, data: bytes, where: str) -> None:

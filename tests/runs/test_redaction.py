@@ -36,6 +36,8 @@ INNOCENT = [
     "the task-force asked a risk-averse desk-clerk",
     "sk-this-is-a-long-hyphenated-word-list",
     "Bearer of bad news",
+    "Basic authentication, basic understanding and Basic internationalization",
+    r"C:\/dir and {\"a\": \"\u0041 plain \u003cb\u003e\"}",
     "https://example.com/a:b@c and http://host:8080/path",
     "AKIA is short, eyJ too, and ghp_ as well",
     "uuid 00000000-0000-4000-8000-000000000000",
@@ -69,6 +71,13 @@ def test_a_well_known_secret_is_taken_out(api, rule):
         (f"Authorization: Bearer {A40}", "Authorization: Bearer [redacted:bearer-token]"),
         ("postgres://u:pa55word@db/x", "postgres://[redacted:url-password]@db/x"),
         ("https://:token@host/", "https://[redacted:url-password]@host/"),
+        (r"postgres:/\/bob:pw@h", "postgres://[redacted:url-password]@h"),
+        (f"Bearer\t {A40}", "Bearer\t [redacted:bearer-token]"),
+        (f"Bearer  {'a' * 9000}", "Bearer  [redacted:bearer-token]"),
+        ("Basic dXNlcjpwYXNzd29yZA==", "Basic [redacted:basic-login]"),
+        (f"x_{JWT}", "x_[redacted:jwt]"),
+        (PEM.replace(A40, A40 * 1000) + " end", "[redacted:private-key] end"),
+        (PEM[:80], "[redacted:private-key]"),
     ],
 )
 def test_the_words_around_a_secret_stay(text, clean):
@@ -101,8 +110,10 @@ def test_an_escape_hides_no_secret(api, spelling):
     assert recorded(api)["redactions"][0]["rule"] == "aws-key-id"
 
 
-def test_escaped_slashes_hide_no_password(api):
-    sent = body(log(tool(1, result="SECRET"))).replace(b"SECRET", rb"ftp:\/\/u:hunter22@h")
+@pytest.mark.parametrize("slashes", [rb"\/\/", rb"/\/", rb"\//"])
+def test_escaped_slashes_hide_no_password(api, slashes):
+    password = b"ftp:" + slashes + b"u:hunter22@h"
+    sent = body(log(tool(1, result="SECRET"))).replace(b"SECRET", password)
     api("POST", "/api/v1/effect-logs?run_id=r1", sent)
     assert b"hunter22" not in everything_stored()
 
@@ -112,6 +123,48 @@ def test_a_secret_inside_json_inside_a_text_is_found(api):
     api("POST", "/api/v1/runs", run("r1", tool(1, args=args)))
     kept = json.loads(recorded(api)["record"]["kind"]["args"])
     assert kept == {"header": "Bearer [redacted:bearer-token]", "note": "ok"}
+
+
+@pytest.mark.parametrize(
+    ("inside", "kept"),
+    [
+        (r'{"u":"postgres:\/\/bob:pw@h"}', {"u": "postgres://[redacted:url-password]@h"}),
+        (rf'{{"k":"\u0073k-{A40}"}}', {"k": "[redacted:openai-key]"}),
+        (rf'{{"k":"Bearer\t{A16}\/{A16}"}}', {"k": "Bearer\t[redacted:bearer-token]"}),
+    ],
+)
+def test_an_escape_inside_json_inside_a_text_hides_no_secret(api, inside, kept):
+    api("POST", "/api/v1/runs", run("r1", tool(1, args=inside)))
+    effect = recorded(api)
+    assert json.loads(effect["record"]["kind"]["args"]) == kept
+    assert len(effect["redactions"]) == 1
+
+
+def test_a_secret_name_beside_the_records_is_taken_out(api):
+    secrets = [SECRETS["openai-key"], SECRETS["openai-key"] + "9"]
+    sent = {"run": {"id": "r1"}, "log": {**log(), **dict.fromkeys(secrets, 1)}}
+    api("POST", "/api/v1/runs", body(sent))
+    exported = b"".join(api("GET", "/api/v1/runs/r1/export").streaming_content)
+    shown = exported + api("GET", "/api/v1/runs/r1").content
+    assert secrets[0].encode() not in shown
+    assert b"[redacted:openai-key]-2" in exported
+
+
+def test_a_password_in_a_key_is_in_no_path(api):
+    key = "postgres://bob:hunter22@h"
+    sent = {"run": {"id": "r1", "metadata": {key: 1}}, "log": log({**tool(1), "x": {key: 1}})}
+    api("POST", "/api/v1/runs", body(sent))
+    assert recorded(api)["redactions"][0]["path"] == "/x/postgres:~1~1[redacted:url-password]@h"
+    assert b"hunter22" not in api("GET", "/api/v1/runs/r1").content
+
+
+@pytest.mark.parametrize("rules", [[], [{"name": "own", "pattern": "C-[0-9]{6}"}]])
+def test_an_id_in_the_address_that_holds_a_secret_is_refused(api, project, rules):
+    Project.objects.update(redaction_rules=rules)
+    secret = "C-123456" if rules else SECRETS["openai-key"]
+    answer = api("POST", f"/api/v1/effect-logs?run_id={secret}", body(log()))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "invalid")
+    assert api("GET", f"/api/v1/runs/{secret}").status_code == 404
 
 
 def test_a_secret_as_a_key_is_found():
@@ -177,6 +230,38 @@ def test_a_record_sent_again_under_other_rules_is_known(api, project, before, af
 def test_a_secret_in_the_address_is_taken_out(api):
     api("POST", f"/api/v1/effect-logs?run_id=r1&agent={SECRETS['groq-key']}", body(log()))
     assert api("GET", "/api/v1/runs/r1").json()["agent"] == "[redacted:groq-key]"
+
+
+# --- Hostile texts -------------------------------------------------------------------------------
+
+HOSTILE = {
+    "begins": "-----BEGIN PRIVATE KEY-----" * 100_000,
+    "ends": "-----BEGIN PRIVATE KEY-----" + "-----END " * 200_000,
+    "jwt": "eyJ" * 1_000_000,
+    "jwt, cut": "-eyJ" * 500_000,
+    "jwt, two parts": "eyJaaaaaaaa.-." * 200_000,
+    "backslashes": "Bearer" + "\\" * 1_000_000,
+    "addresses": "://a:" * 300_000,
+    "keys": "sk-a-" * 200_000,
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_no_text_stalls(kind):
+    data = json.dumps([HOSTILE[kind]]).encode()
+    start = time.perf_counter()
+    Redactor().may_hold_secrets(data)
+    Redactor().text(HOSTILE[kind])
+    Redactor().json(data)
+    assert time.perf_counter() - start < 5
+
+
+def test_a_long_name_above_many_secrets_stalls_nothing():
+    value = {"://" + "k" * 500_000: [SECRETS["aws-key-id"]] * 2000}
+    start = time.perf_counter()
+    marks = Redactor().json(json.dumps(value).encode())[1]
+    assert (len(marks), max(len(mark.path) for mark in marks)) == (2000, 1000)
+    assert time.perf_counter() - start < 5
 
 
 # --- A project's own rules -----------------------------------------------------------------------
