@@ -221,6 +221,8 @@ INGEST_MAX_DECODED_BYTES = env.int("INGEST_MAX_DECODED_BYTES", 128 * 1024 * 1024
 """Bytes of one request after decompression; more is answered 413 (a zip bomb ends here)."""
 INGEST_MAX_RECORDS = env.int("INGEST_MAX_RECORDS", 50_000)
 """Records of one request; more is answered 422."""
+INGEST_MAX_POSITION = env.int("INGEST_MAX_POSITION", 1_000_000)
+"""The last position an effect may have in its run; one beyond is rejected (422)."""
 INGEST_MAX_NAME_LENGTH = 200
 """Characters of an id, key or name; a longer one is rejected for that item (422)."""
 INGEST_MAX_DEPTH = env.int("INGEST_MAX_DEPTH", 256)

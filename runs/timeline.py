@@ -19,6 +19,7 @@ GAP_WIDTH = 26
 """Units that an idle stretch takes, however long it was."""
 MAX_GAPS = 12
 WINDOW = 250
+MAX_WINDOWS = 400
 LANES = {
     "completion": "model",
     "tool": "tool",
@@ -159,7 +160,11 @@ def indent(family: str, depth: int) -> int:
 
 
 def windows(last_seq: int, at: int, size: int = WINDOW) -> list[Window]:
-    """The step list in windows of `size` rows; the one around `at` comes with the page."""
+    """The step list in windows of `size` rows; the one around `at` comes with the page.
+
+    Beyond `MAX_WINDOWS` they grow instead: each is an element of the page.
+    """
+    size = max(size, -(-last_seq // MAX_WINDOWS))
     return [
         Window(first, min(first + size - 1, last_seq), first <= at < first + size)
         for first in range(1, last_seq + 1, size)

@@ -14,6 +14,7 @@ from django.http import HttpRequest
 from runs.refusals import Refused
 
 _CHUNK = 256 * 1024
+_PIECE = 256
 _GZIP = 16 + zlib.MAX_WBITS
 _ZSTD_WINDOW = 128 * 1024 * 1024
 DRAINED = 256 * 1024 * 1024
@@ -143,29 +144,31 @@ def _inflated(unpack: Any, chunk: bytes) -> Iterator[bytes]:
         raise Refused("malformed", f"The body is not gzip: {error}.") from None
 
 
-class _Source:
-    """The chunks as the file that zstandard reads from."""
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks = chunks
-        self._rest = b""
-
-    def read(self, size: int = -1) -> bytes:
-        if not self._rest:
-            self._rest = next(self._chunks, b"")
-        piece = self._rest if size < 0 else self._rest[:size]
-        self._rest = self._rest[len(piece) :]
-        return piece
-
-
 def _unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    unpack = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
+    unpack, is_open = _zstd_frame(), False
     try:
-        with unpack.stream_reader(_Source(chunks), read_across_frames=True) as reader:  # type: ignore[arg-type]
-            while chunk := reader.read(_CHUNK):
-                yield chunk
+        for piece in _small(chunks):
+            while piece:
+                is_open = True
+                yield unpack.decompress(piece)
+                piece = b""
+                if unpack.eof:  # frames may follow one another
+                    piece = unpack.unused_data
+                    unpack, is_open = _zstd_frame(), False
     except zstandard.ZstdError as error:
         raise Refused("malformed", f"The body is not zstd: {error}.") from None
+    if is_open:
+        raise Refused("incomplete", "The zstd body ends too early.")
+
+
+def _zstd_frame() -> Any:
+    return zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
+
+
+def _small(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Pieces of which each unpacks to a few blocks at most: four bytes may tell 128 KiB."""
+    for chunk in chunks:
+        yield from (chunk[at : at + _PIECE] for at in range(0, len(chunk), _PIECE))
 
 
 _DECODERS: dict[str, Callable[[Iterator[bytes]], Iterator[bytes]]] = {

@@ -32,6 +32,7 @@ RUN_IN_LIST = (
     "output_text",
     "to_review",
 )
+WARNING = ("code", "message", "seq")
 TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning", "total")
 EFFECT = (
     "seq",
@@ -91,7 +92,7 @@ def run_alone(run: Run, slug: str) -> dict[str, Any]:
         "tools": sorted(by_kind[LabelKind.TOOL]),
         "tags": by_kind[LabelKind.TAG],
         "metadata": run.metadata,
-        "warnings": run.warnings,
+        "warnings": [{name: w.get(name) for name in WARNING} for w in run.warnings],
         "last_seq": run.last_seq,
         "bytes_received": run.bytes_received,
         "bytes_stored": run.bytes_stored,

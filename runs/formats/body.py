@@ -8,6 +8,7 @@ from hashlib import blake2b
 from typing import Any
 
 import msgspec
+from django.conf import settings
 from msgspec import Raw
 
 from rewyn_sdk.canonical import canonical_bytes
@@ -16,6 +17,7 @@ from rewyn_sdk.log import EffectLog
 from rewyn_sdk.record import EffectRecord
 from runs.formats import jsonbytes
 from runs.formats.jsonbytes import Document
+from runs.messages.loose import clean
 from runs.refusals import Refused
 
 _LINE_MEMBERS = {"header", "kind", "outcome", "record"}
@@ -160,7 +162,9 @@ def _log(document: Document, top: dict[str, Raw], sent: Sent, prefix: str = "") 
         sent.header = _header(document, top["header"])
     known = {"header", "records"} if prefix else {"header", "records", "times", "wire", "run"}
     sent.extra = {n: document.original(raw) for n, raw in top.items() if n not in known}
-    sent.warnings += [("unknown_key", f"unknown key `{name}`") for name in sent.extra]
+    for name, data in sent.extra.items():
+        sent.warnings.append(("unknown_key", clean(f"unknown key `{name[:80]}`")))
+        _check_depth(data, 1, f"{prefix}{clean(name[:80])}")
     return sent
 
 
@@ -170,7 +174,15 @@ def _beside(document: Document, top: dict[str, Raw], sent: Sent) -> Sent:
     if _is_given(top, "wire"):
         members = document.members(top["wire"], "wire")
         sent.wire = {key: document.original(raw) for key, raw in members.items()}
+        for key, data in sent.wire.items():
+            _check_depth(data, 2, f"wire.{clean(key[:80])}")
     return sent
+
+
+def _check_depth(data: bytes, around: int, field: str) -> None:
+    """Refused if a value, with the brackets around it, nests deeper than is read back."""
+    if jsonbytes.depth_exceeds(data, settings.INGEST_MAX_DEPTH - around):
+        raise Refused("too_deep", "This nests too deeply.", field)
 
 
 def _is_given(top: dict[str, Raw], name: str) -> bool:
@@ -204,8 +216,9 @@ def _positions(value: Any, count: int) -> list[int]:
     if not isinstance(value, list) or len(value) != count:
         raise Refused("invalid", f"Expected a list of {count} positions.", "positions")
     for index, position in enumerate(value):
-        if type(position) is not int or not 0 <= position < 2**31:
-            raise Refused("invalid", "Expected a whole number from 0.", f"positions[{index}]")
+        if type(position) is not int or position < 1:
+            message = "Expected a whole number: positions count from 1."
+            raise Refused("invalid", message, f"positions[{index}]")
     return value
 
 
@@ -231,11 +244,12 @@ def _lines(data: bytes) -> Sent:
     odd = [w for w in log.warnings if w.code == "not_a_number"]
     if odd:
         raise Refused("malformed", f"The body is not valid JSON: {odd[0].message}.")
+    header_lines = _header_lines(data, len(log.records))
     return Sent(
-        header=_written(log.header),
+        header=_header_of(header_lines) or _written(log.header),
         records=[_record(record) for record in log.records],
         sources=[record.source_line for record in log.records],
-        header_lines=_header_lines(data, len(log.records)),
+        header_lines=header_lines,
         source="rig-jsonl",
         has_log=True,
     )
@@ -256,6 +270,23 @@ def _written(value: Any) -> bytes:
         return text.encode()
     except UnicodeEncodeError:  # a lone surrogate has only its escape
         return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _header_of(lines: list[tuple[int, str]]) -> bytes | None:
+    """The header that the lines tell together, each member as it came; the last of a name wins."""
+    found = [_header_in(line.encode()) for _, line in lines]
+    if len(found) == 1:
+        return found[0]
+    members: dict[str, bytes] = {}
+    for header in filter(None, found):
+        document = Document(header)
+        members |= {n: document.original(raw) for n, raw in document.members().items()}
+    return jsonbytes.object_of(members) if members else None
+
+
+def _header_in(line: bytes) -> bytes | None:
+    document = Document(line)
+    return _header(document, document.members()["header"])
 
 
 def _header_lines(data: bytes, count: int) -> list[tuple[int, str]]:

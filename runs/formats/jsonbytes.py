@@ -234,6 +234,8 @@ def _flattened(data: bytes) -> bytes:
             if depth == keep:
                 out[start : found.start()] = b" " * (found.start() - start)
             depth -= 1
+    if depth >= keep:  # never closed
+        out[start:] = b" " * (len(out) - start)
     return bytes(out)
 
 

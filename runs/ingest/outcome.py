@@ -26,3 +26,8 @@ class Outcome:
     @property
     def conflicts(self) -> bool:
         return any(item.code in ("conflict", "position_taken") for item in self.rejected)
+
+    @property
+    def is_conflict(self) -> bool:
+        """Nothing was taken as something else is there: the run stays as it is."""
+        return self.took_nothing and self.conflicts

@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from django.conf import settings
+
 from runs.formats import jsonbytes
 from runs.ingest.items import Intake, Item, content_hash
+from runs.messages.loose import clean
 from runs.redaction import keyed_hash
 from runs.refusals import Rejected
 
@@ -32,6 +35,8 @@ class Known(NamedTuple):
     segment_id: int
     offset: int
     length: int
+    wire_segment_id: int | None
+    wire_offset: int | None
 
 
 @dataclass(slots=True)
@@ -45,6 +50,7 @@ class Stored:
     known: dict[str, Known] = field(default_factory=dict)
     taken: dict[int, str] = field(default_factory=dict)
     read: Callable[[Known], bytes] | None = None
+    read_wire: Callable[[Known], bytes] | None = None
 
 
 @dataclass(slots=True)
@@ -92,6 +98,9 @@ class _Planner:
         self.waiting: list[Item] = []
 
     def take(self, item: Item) -> None:
+        if item.position is not None and item.position > settings.INGEST_MAX_POSITION:
+            self._reject_far(item)
+            return
         effect_id = item.facts.effect_id
         held = self.stored.known.get(effect_id)
         twin = self.fresh.get(effect_id)
@@ -115,13 +124,19 @@ class _Planner:
     def settle_positions(self) -> None:
         """Give those without a position one: a log's own where it is free, else after the last."""
         last = max(self.stored.last_seq, *self.taken, 0)
+        far: set[Item] = set()
         for item in self.waiting:
             own = item.index + 1
             if not (self.is_whole_log and own not in self.taken):
                 own = last + 1
+            if own > settings.INGEST_MAX_POSITION:
+                far.add(item)
+                self._reject_far(item)
+                continue
             self._place(item, own)
             last = max(last, own)
-        self.plan.new.sort(key=lambda item: item.seq)
+        kept = (item for item in self.plan.new if item not in far)
+        self.plan.new = sorted(kept, key=lambda item: item.seq)
 
     def _place(self, item: Item, seq: int) -> None:
         item.seq = seq
@@ -141,6 +156,12 @@ class _Planner:
             self._reject(item, "position_taken", f"This effect stands at position {seq}.")
         else:
             self.plan.duplicate += 1
+
+    def _reject_far(self, item: Item) -> None:
+        message = f"Positions go to {settings.INGEST_MAX_POSITION:,}."
+        field = "positions" if item.position is None else f"positions[{item.index}]"
+        effect_id = item.facts.effect_id
+        self.plan.rejected.append(Rejected(item.index, effect_id, "invalid", message, field))
 
     def _reject_position(self, item: Item, other: str) -> None:
         message = f"Position {item.position} is that of effect {other}."
@@ -197,9 +218,15 @@ def _plan_wire(intake: Intake, stored: Stored, plan: Plan, spoken_of: set[str]) 
                 plan.rejected.append(_nobody(intake, effect_id, "wire"))
         elif held.wire_length is None:
             plan.wired.append(held)
-        elif held.wire_length != len(data):
+        elif not _is_stored_wire(stored, held, data):
             message = "This effect has another wire exchange already."
             plan.rejected.append(Rejected(None, effect_id, "conflict", message, "wire"))
+
+
+def _is_stored_wire(stored: Stored, held: Known, data: bytes) -> bool:
+    assert stored.read_wire is not None
+    kept = stored.read_wire(held)
+    return kept == data or same_json(kept, data)
 
 
 def _plan_header(intake: Intake, stored: Stored, plan: Plan) -> None:
@@ -210,13 +237,24 @@ def _plan_header(intake: Intake, stored: Stored, plan: Plan) -> None:
     held = stored.parts.get("header")
     if held is not None and rank < stored.header_rank:
         return
+    is_same = held is not None and same_json(held, intake.header)
+    if held is not None and not is_same and rank == stored.header_rank and not intake.is_final:
+        plan.rejected.append(_other_header(held, intake.header))
+        return
     plan.header_rank = rank
-    if held is None or not same_json(held, intake.header):
+    if not is_same:
         plan.parts["header"] = intake.header
     if intake.header_lines:
         lines = json.dumps(intake.header_lines).encode()
         if lines != stored.parts.get("header_lines"):
             plan.parts["header_lines"] = lines
+
+
+def _other_header(held: bytes, sent: bytes) -> Rejected:
+    """Two who know equally much of the run say different things: the first one stays."""
+    hashes = {"stored_hash": content_hash(held), "sent_hash": content_hash(sent)}
+    message = "The run has another header, from a log that knew as many effects."
+    return Rejected(None, None, "conflict", message, "header", **hashes)
 
 
 def _plan_envelope(intake: Intake, stored: Stored, plan: Plan) -> None:
@@ -240,7 +278,7 @@ def merged_object(held: bytes, sent: bytes) -> bytes:
 
 def _nobody(intake: Intake, effect_id: str, member: str) -> Rejected:
     message = f"`{member}` names an effect that is not here."
-    return Rejected(None, effect_id[:200], "unknown_effect", message, member)
+    return Rejected(None, clean(effect_id[:200]), "unknown_effect", message, member)
 
 
 class _Number(str):

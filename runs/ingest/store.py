@@ -13,6 +13,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import F, Q
 from django.utils import timezone
@@ -24,6 +25,7 @@ from runs.ingest import labels, ledger, nesting, plan, retime, rows
 from runs.ingest.items import Intake
 from runs.ingest.outcome import Outcome
 from runs.ingest.plan import Known, Plan, Stored
+from runs.messages.loose import clean
 from runs.models import Effect, Run, RunLabel, Tombstone
 from runs.refusals import Refused
 
@@ -111,7 +113,9 @@ def _read(project: Project, run_id: str, intake: Intake) -> _Existing | None:
     if found is None:
         return None
     version = _Version(*found[:3])
-    stored = Stored(last_seq=found[3], header_rank=found[4], read=_stored_bytes)
+    stored = Stored(
+        last_seq=found[3], header_rank=found[4], read=_stored_bytes, read_wire=_stored_wire
+    )
     if intake.header is not None or intake.fields.raw is not None or intake.extra:
         stored.parts = segments.read_parts(version.pk)
     for known in _known(version.pk, intake):
@@ -126,6 +130,8 @@ def _known(run_pk: int, intake: Intake) -> list[Known]:
     positions = {
         item.index + 1 if item.position is None else item.position for item in intake.items
     }
+    positions = {place for place in positions if place <= settings.INGEST_MAX_POSITION}
+    ids = {effect_id for effect_id in ids if clean(effect_id) == effect_id}  # no other is stored
     effects = Effect.objects.filter(run_id=run_pk)
     if len(ids) <= _IN_LIST:
         effects = effects.filter(Q(effect_id__in=ids) | Q(seq__in=positions))
@@ -145,6 +151,8 @@ _KNOWN = (
     "segment_id",
     "offset",
     "length",
+    "wire_segment_id",
+    "wire_offset",
 )
 
 
@@ -152,12 +160,19 @@ def _stored_bytes(known: Known) -> bytes:
     return segments.read_span(known.segment_id, known.offset, known.length)
 
 
+def _stored_wire(known: Known) -> bytes:
+    place = (known.wire_segment_id, known.wire_offset, known.wire_length)
+    assert place[0] is not None and place[1] is not None and place[2] is not None
+    return segments.read_span(place[0], place[1], place[2])
+
+
 def _append(
     project: Project, run_id: str, intake: Intake, existing: _Existing, *, last_try: bool
 ) -> Outcome:
     made = plan.make(intake, existing.stored)
-    if made.is_empty and not _says_more(intake):
-        return _outcome(project, run_id, made)
+    outcome = _outcome(project, run_id, made)
+    if outcome.is_conflict or (made.is_empty and not _says_more(intake)):
+        return outcome
     packed: rows.Packed | None = rows.pack(made, intake)
     with transaction.atomic():
         run = _lock(existing.version.pk)
@@ -167,8 +182,11 @@ def _append(
             again = _read(project, run_id, intake)
             assert again is not None
             made, packed = plan.make(intake, again.stored), None
+            outcome = _outcome(project, run_id, made)
+            if outcome.is_conflict:
+                return outcome
         _write(run, intake, made, packed)
-    return _outcome(project, run_id, made)
+    return outcome
 
 
 def _says_more(intake: Intake) -> bool:
