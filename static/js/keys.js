@@ -45,20 +45,21 @@
     return true;
   }
 
-  /* A key pressed while a step loads means the page that is coming, so it waits for it; one at a
-     time, and after htmx has let go of the request that ended. */
+  /* A key pressed while a step loads means the page that is coming, so it waits until htmx has
+     settled it: a link clicked before that is not boosted yet and would load a whole page. */
   const waiting = [];
-  let loading = 0;
+  let loading = false;
   const act = (key) => press(document.querySelector("[data-rows]"), key) || byKey(key);
 
-  document.addEventListener("htmx:beforeRequest", (event) => {
-    if (event.detail.boosted) loading += 1;
-  });
-  document.addEventListener("htmx:afterRequest", (event) => {
+  function loaded(event) {
     if (!event.detail.boosted) return;
-    loading = Math.max(0, loading - 1);
+    loading = false;
     setTimeout(() => { while (!loading && waiting.length) act(waiting.shift()); });
-  });
+  }
+
+  document.addEventListener("htmx:beforeRequest", (event) => { loading ||= Boolean(event.detail.boosted); });
+  document.addEventListener("htmx:afterSettle", loaded);
+  document.addEventListener("htmx:afterRequest", (event) => { if (!event.detail.successful) loaded(event); });
 
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && typing(document.activeElement)) return document.activeElement.blur();

@@ -150,10 +150,10 @@ def test_keys_pressed_faster_than_pages_come_are_all_taken(page, load_log) -> No
     load_log("sql-tool-errors")
     page.goto("/p/acme/runs/sql-tool-errors")
     page.route("**/*at=*", lambda route: (page.wait_for_timeout(150), route.continue_()))
-    for key in "jjjkj":
+    for key in "jjjkjj":
         page.keyboard.press(key)
-    page.wait_for_url("**at=4*")
-    assert page.locator(".step[aria-current] .n").inner_text() == "4"
+    page.wait_for_url("**at=5*")
+    assert page.locator(".step[aria-current] .n").inner_text() == "5"
 
 
 def test_next_model_call_pressed_fast_goes_as_far_as_pressed(page, load_log) -> None:
