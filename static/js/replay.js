@@ -1,5 +1,6 @@
 "use strict";
-/* The replay form: one more field for a model, and an address without what is not changed. */
+/* The replay form: one more field for a model, and an address without what is not changed.
+   A replay's page: rows that came by a poll mark the answers one is reading. */
 (() => {
   const models = document.getElementById("models");
   const add = document.querySelector("[data-add-model]");
@@ -32,5 +33,12 @@
     const system = document.getElementById("system");
     if (unchanged(system)) delete sent.system;
     else sent.system = system.value;
+  });
+
+  document.addEventListener("htmx:afterSettle", () => {
+    const at = document.querySelector("#place [name=at]")?.value;
+    if (!at) return;
+    for (const row of document.querySelectorAll("#rows [aria-current]")) row.removeAttribute("aria-current");
+    document.getElementById(`r${at}`)?.setAttribute("aria-current", "true");
   });
 })();

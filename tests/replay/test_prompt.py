@@ -205,6 +205,18 @@ def test_a_process_that_ends_gives_the_replay_back(provider, ask):
     assert (queued.status, rows(queued)[0].state) == ("queued", "interrupted")
 
 
+def test_a_process_that_is_about_to_end_asks_nothing(provider, ask):
+    fake = provider(SAY)
+    queued = ask()
+    stop.tell()
+    try:
+        jobs.run_job(queued.public_id)
+    finally:
+        stop.clear()
+    queued.refresh_from_db()
+    assert (queued.status, fake.asked) == ("queued", [])
+
+
 def test_an_interrupted_call_is_asked_again_and_said(provider, ask):
     fake = provider(SAY)
     queued = ask(effects=[5])

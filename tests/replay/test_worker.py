@@ -16,6 +16,7 @@ from celery.worker import WorkController
 from django.db import connection, connections
 
 from replay import jobs, sweeper
+from replay.lease import stop
 from replay.models import Replay, ReplayEffect
 from replay.questions import read_question
 from replay.start import start
@@ -55,6 +56,7 @@ def worker(transactional_db):
     controller.stop()
     thread.join(10)
     sweeper.stop()
+    stop.clear()  # this process goes on
     connections.close_all()
 
 

@@ -73,7 +73,7 @@ def test_keys_walk_the_rows_and_back_returns(page):
     page.keyboard.press("j")
     page.wait_for_url(re.compile(r"at=5"))
     expect(page.locator("#pair h2").first).to_have_text("#5")
-    expect(page.locator("#pair ins").first).to_be_visible()
+    expect(page.locator("#pair ins").first).to_be_visible(timeout=15_000)
     page.get_by_role("link", name="JSON").click()
     page.wait_for_url(re.compile(r"show=json"))
     page.keyboard.press("p")
