@@ -96,8 +96,23 @@ def unused_port() -> Callable[[], int]:
     return find
 
 
+USES_DATABASE = {"db", "transactional_db", "live_server"}
+
+
+def uses_database(item: pytest.Item) -> bool:
+    named = USES_DATABASE & set(getattr(item, "fixturenames", ()))
+    marked = {"django_db", "postgres", "redis"} & {mark.name for mark in item.iter_markers()}
+    return bool(named or marked)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests of PostgreSQL and Redis skip visibly where none is named (`.ci/run` counts them)."""
+    """`REWYN_ONLY_DATABASE` leaves out what touches none and so was asked on the other already.
+
+    Tests of PostgreSQL and Redis skip visibly where none is named (`.ci/run` counts them).
+    """
+    if os.environ.get("REWYN_ONLY_DATABASE"):
+        config.hook.pytest_deselected(items=[item for item in items if not uses_database(item)])
+        items[:] = [item for item in items if uses_database(item)]
     for mark, variable in (("postgres", "DATABASE_URL"), ("redis", "REDIS_URL")):
         if os.environ.get(variable, "").startswith(mark):
             continue
