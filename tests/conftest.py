@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 from django.test import Client
+from hypothesis import settings as hypothesis_settings
 
 ROOT = Path(__file__).resolve().parent.parent
+# A busy machine is no failure of a property; how long things take is measured in bench/.
+hypothesis_settings.register_profile("any-machine", deadline=None)
+hypothesis_settings.load_profile("any-machine")
 
 
 @pytest.fixture(scope="session")

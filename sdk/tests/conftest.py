@@ -9,7 +9,11 @@ from pathlib import Path
 
 import jsonpatch
 import pytest
+from hypothesis import settings
 
+# A busy machine is no failure of a property.
+settings.register_profile("any-machine", deadline=None)
+settings.load_profile("any-machine")
 ROOT = Path(__file__).parents[2]
 FIXTURES = Path(__file__).parent / "fixtures"
 DATA = Path(os.environ.get("REWYN_SHARED", ROOT.parent / "shared")) / "data"

@@ -8,11 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings as hypothesis_settings
-
-# A busy machine is no bug: examples are bounded in number, not in time.
-hypothesis_settings.register_profile("steady", deadline=None)
-hypothesis_settings.load_profile("steady")
 
 
 @pytest.fixture
