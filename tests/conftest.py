@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from django.db import connection
 from django.test import Client
 from hypothesis import settings as hypothesis_settings
 
@@ -25,6 +26,19 @@ def shared() -> Path:
         message = f"no real data at {where} (set REWYN_SHARED)"
         pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
     return where
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker) -> Iterator[None]:
+    """PostgreSQL drops no database that a thread of this process still holds a connection to."""
+    yield
+    with django_db_blocker.unblock():
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                    " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                )
 
 
 @pytest.fixture(autouse=True)
