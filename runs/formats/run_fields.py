@@ -77,6 +77,8 @@ def run_id(value: Any, field: str) -> str:
         raise Refused("too_long", f"An id has at most {MAX_NAME} characters.", field)
     if not isinstance(value, str) or not ID.fullmatch(value):
         raise Refused("invalid", "An id has only letters, digits and `._:-`.", field)
+    if value in (".", ".."):  # a browser takes these out of an address, so no page could be opened
+        raise Refused("invalid", "`.` and `..` are no ids.", field)
     return value
 
 

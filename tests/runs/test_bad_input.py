@@ -398,3 +398,11 @@ def test_a_wrong_content_length_is_no_500(api, length):
 def test_the_content_type_of_curl_is_taken(api):
     kind = "application/x-www-form-urlencoded"
     assert send(api, body(log(tool(1))), **{"Content-Type": kind}).status_code == 201
+
+
+@pytest.mark.parametrize("odd", [".", ".."])
+def test_an_id_no_address_can_hold_is_422(api, odd):
+    answer = api("POST", f"/api/v1/effect-logs?run_id={odd}", b'{"header": {}, "records": []}')
+    assert answer.status_code == 422
+    assert answer.json()["error"]["field"] == "run_id"
+    assert Run.objects.count() == 0
