@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
@@ -123,9 +124,7 @@ def test_question_mark_lists_the_keys(refund) -> None:
 
 def test_an_image_is_drawn_from_the_recording(page, load_log) -> None:
     page.goto(f"/p/acme/runs/{load_log('media-inspector')}?at=2")
-    image = page.locator(".media img")
-    page.wait_for_function("document.querySelector('.media img').complete")
-    assert image.evaluate("one => one.naturalWidth") == 1
+    expect(page.locator(".media img")).to_have_js_property("naturalWidth", 1)
 
 
 def test_copy_takes_the_bytes_as_they_were_recorded(page, load_log, shared) -> None:
