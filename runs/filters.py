@@ -14,6 +14,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Exists, FilteredRelation, OuterRef, Q
+from django.db.models.functions import Coalesce
 from django.http import QueryDict
 from django.utils import timezone
 
@@ -24,17 +25,32 @@ from runs.querysets import RunQuerySet
 
 LAST = {"1h": timedelta(hours=1), "24h": timedelta(days=1), "7d": timedelta(days=7),
         "30d": timedelta(days=30)}  # fmt: skip
-LABELS = (LabelKind.TOOL, LabelKind.TAG, LabelKind.MODEL)
+LABELS = (LabelKind.TAG, LabelKind.TOOL, LabelKind.MODEL)
 """Kinds of label one can filter by, the usually rarest first: its index is read along."""
 COLUMNS = {
-    "agent": "agent",
+    "session": "session_id",
+    "user": "end_user",
     "version": "agent_version",
     "environment": "environment",
-    "user": "end_user",
-    "session": "session_id",
+    "agent": "agent",
 }
-"""Parameter → column for filters by one exact value."""
+"""Parameter → column for filters by one exact value, the usually rarest first."""
+OFTEN_EMPTY = {"session", "user", "version"}
+"""Their indexes leave out empty values; SQLite uses them only where the query says so too."""
+FLAGS = {
+    "review": Q(to_review__gt=0),
+    "kind": Q(is_replay=True),
+    "has_errors": Q(error_count__gt=0),
+}
+"""Parameter → what `yes` (`replay`) means, as its index says it; the usually rarest first."""
 DRIVER = "listed_by__"
+UNSORTED = {
+    "its_cost": Coalesce("cost", "cost"),
+    "its_duration": Coalesce("duration_ms", "duration_ms"),
+}
+"""What no index holds: SQLite would take the index of a bound, and sort all that are within."""
+FEW = 500
+"""So many runs are sorted in a millisecond or two, wherever in time they lie."""
 
 
 class CursorField(forms.CharField):
@@ -124,20 +140,20 @@ class RunFilterForm(forms.Form):
     def matching(self, project: Project) -> tuple[RunQuerySet, str]:
         """Runs of `project` that match, and the prefix of the table to read them along."""
         asked = self.values
-        runs = Run.objects.of(project).filter(_conditions(asked))
-        labels = [(kind, asked[kind]) for kind in LABELS if kind in asked]
-        if not labels:
+        wanted = _wanted(asked)
+        runs = Run.objects.alias(**UNSORTED).filter(*wanted.exact, *wanted.rest)
+        few = _few(project, wanted)
+        if few is not None:  # all of this project; naming it would have SQLite read its whole list
+            return _labelled(runs.filter(pk__in=few), wanted.labels), ""
+        runs = runs.of(project)
+        if not wanted.labels:
             return runs, ""
-        kind, value = labels[0]
+        (kind, value), *others = wanted.labels
         along = Q(labels__project=project, labels__kind=kind, labels__value=value)
         runs = runs.annotate(listed_by=FilteredRelation("labels", condition=along))
-        runs = runs.filter(**{f"{DRIVER}id__isnull": False})
-        for kind, value in labels[1:]:
-            has = RunLabel.objects.filter(run=OuterRef("pk"), kind=kind, value=value)
-            runs = runs.filter(Exists(has))
-        return runs, DRIVER
+        return _labelled(runs.filter(**{f"{DRIVER}id__isnull": False}), others), DRIVER
 
-    def page(self, project: Project, limit: int = 50) -> Page:
+    def page(self, project: Project, limit: int = 50) -> Page[Run]:
         """The page of matching runs that the cursor asks for."""
         runs, by = self.matching(project)
         asked = self.values
@@ -222,28 +238,89 @@ def _say(form: RunFilterForm, name: str, asked: dict[str, Any]) -> str:
     return _SAY.get(name, str)(asked[name]) if name in asked else ""
 
 
-def _conditions(asked: dict[str, Any]) -> Q:
-    found = Q()
+Label = tuple[LabelKind, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What was asked for, by how it is found; each list has the usually rarest first."""
+
+    exact: list[Q]
+    """Each has an index that gives its runs in the order of the list."""
+    spread: list[Q]
+    """Each has an index, but one in another order. `rest` has them without that index."""
+    rest: list[Q]
+    """Time, which every index is ordered by, and what most runs fulfil."""
+    labels: list[Label]
+
+
+def _wanted(asked: dict[str, Any]) -> Wanted:
+    exact, rest = _flags(asked)
     for name, column in COLUMNS.items():
         if name in asked:
-            found &= Q(**{column: asked[name]})
-    if "status" in asked:
-        found &= Q(status__in=asked["status"])
-    return found & _ranges(asked) & _flags(asked)
+            exact.append(_equals(column, asked[name], filled=name in OFTEN_EMPTY))
+    cost = asked.get("cost_min"), asked.get("cost_max")
+    duration = _ms(asked.get("duration_min")), _ms(asked.get("duration_max"))
+    spread = _bounds("cost", *cost) + _bounds("duration_ms", *duration)
+    rest += _bounds("its_cost", *cost) + _bounds("its_duration", *duration) + _times(asked)
+    status = asked.get("status", [])
+    if len(status) == 1:
+        exact.append(Q(status=status[0]))
+    elif status:
+        spread.append(Q(status__in=status))
+        rest.append(Q(status__in=status))
+    labels = [(kind, asked[kind]) for kind in LABELS if kind in asked]
+    return Wanted(exact, spread, rest, labels)
 
 
-def _ranges(asked: dict[str, Any]) -> Q:
-    bounds = {
-        "cost__gte": asked.get("cost_min"),
-        "cost__lte": asked.get("cost_max"),
-        "duration_ms__gte": _ms(asked.get("duration_min")),
-        "duration_ms__lte": _ms(asked.get("duration_max")),
-        "sort_at__gte": asked.get("since"),
-        "sort_at__lt": asked.get("until"),
-    }
-    found = Q(**{name: bound for name, bound in bounds.items() if bound is not None})
+def _few(project: Project, wanted: Wanted) -> list[int] | None:
+    """Keys of the runs that pass a filter which only a few pass.
+
+    None where each passes many, so that a page is soon full read along in time, and where one
+    index gives the runs in order. Else few or no runs at all would be found by reading all.
+    """
+    if not wanted.spread and len(wanted.exact) + len(wanted.labels) < 2:
+        return None
+    runs = Run.objects.of(project)
+    for kind, value in wanted.labels:
+        labels = RunLabel.objects.filter(project=project, kind=kind, value=value)
+        keys = list(labels.values_list("run_id", flat=True)[: FEW + 1])
+        if len(keys) <= FEW:
+            return keys
+    for condition in (*wanted.exact, *wanted.spread):
+        keys = list(runs.filter(condition).values_list("pk", flat=True)[: FEW + 1])
+        if len(keys) <= FEW:
+            return keys
+    return None
+
+
+def _labelled(runs: RunQuerySet, labels: list[Label]) -> RunQuerySet:
+    for kind, value in labels:
+        has = RunLabel.objects.filter(run=OuterRef("pk"), kind=kind, value=value)
+        runs = runs.filter(Exists(has))
+    return runs
+
+
+def _equals(column: str, value: str, *, filled: bool) -> Q:
+    found = Q(**{column: value})
+    return found & ~Q(**{column: ""}) if filled else found
+
+
+def _bounds(column: str, low: Any, high: Any) -> list[Q]:
+    """One condition at most: two halves may be wide where the whole is narrow."""
+    bounds = {f"{column}__gte": low, f"{column}__lte": high}
+    given = {name: bound for name, bound in bounds.items() if bound is not None}
+    return [Q(**given)] if given else []
+
+
+def _times(asked: dict[str, Any]) -> list[Q]:
+    found = []
+    if "since" in asked:
+        found.append(Q(sort_at__gte=asked["since"]))
+    if "until" in asked:
+        found.append(Q(sort_at__lt=asked["until"]))
     if "last" in asked:
-        found &= Q(sort_at__gte=timezone.now() - LAST[asked["last"]])
+        found.append(Q(sort_at__gte=timezone.now() - LAST[asked["last"]]))
     return found
 
 
@@ -251,15 +328,14 @@ def _ms(seconds: float | None) -> float | None:
     return None if seconds is None else seconds * 1000
 
 
-def _flags(asked: dict[str, Any]) -> Q:
-    found = Q()
-    for name, column in (("has_errors", "error_count"), ("review", "to_review")):
+def _flags(asked: dict[str, Any]) -> tuple[list[Q], list[Q]]:
+    """Conditions of yes and of no. The indexes hold what is seldom: yes."""
+    yes: list[Q] = []
+    no: list[Q] = []
+    for name, some in FLAGS.items():
         if name in asked:
-            some = Q(**{f"{column}__gt": 0})
-            found &= some if asked[name] == "yes" else ~some
-    if "kind" in asked:
-        found &= Q(is_replay=asked["kind"] == "replay")
-    return found
+            (yes if asked[name] in ("yes", "replay") else no).append(some)
+    return yes, [~some for some in no]
 
 
 REQUEST_TABS = ("messages", "changes", "tools", "json", "wire")

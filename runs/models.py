@@ -146,6 +146,36 @@ class Run(models.Model):
                 name="run_end_user",
                 condition=~models.Q(end_user=""),
             ),
+            models.Index(
+                fields=["project", "agent_version", "sort_at", "id"],
+                name="run_version",
+                condition=~models.Q(agent_version=""),
+            ),
+            models.Index(
+                fields=["project", "sort_at", "id"],
+                name="run_with_errors",
+                condition=models.Q(error_count__gt=0),
+            ),
+            models.Index(
+                fields=["project", "sort_at", "id"],
+                name="run_to_review",
+                condition=models.Q(to_review__gt=0),
+            ),
+            models.Index(
+                fields=["project", "sort_at", "id"],
+                name="run_replays",
+                condition=models.Q(is_replay=True),
+            ),
+            models.Index(
+                fields=["project", "cost"],
+                name="run_cost",
+                condition=models.Q(cost__isnull=False),
+            ),
+            models.Index(
+                fields=["project", "duration_ms"],
+                name="run_duration",
+                condition=models.Q(duration_ms__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:

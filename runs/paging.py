@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any, Generic, TypeVar
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from runs.models import Run
-from runs.querysets import RunQuerySet
+
+Row = TypeVar("Row")
+"""A run, or a named tuple of columns of one (`id` and `sort_at` among them)."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -21,8 +24,8 @@ class Cursor:
     pk: int
 
     @classmethod
-    def of(cls, run: Run) -> Cursor:
-        return cls(run.sort_at, run.pk)
+    def of(cls, run: Any) -> Cursor:
+        return cls(run.sort_at, run.id)
 
     @classmethod
     def parse(cls, text: str) -> Cursor:
@@ -40,23 +43,23 @@ class Cursor:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class Page(Generic[Row]):
     """Rows in the order of the list; a cursor where there is more on that side."""
 
-    runs: list[Run]
+    runs: list[Row]
     previous: Cursor | None
     next: Cursor | None
 
 
 def page(
-    runs: RunQuerySet,
+    runs: QuerySet[Run, Row],
     *,
     after: Cursor | None = None,
     before: Cursor | None = None,
     limit: int = 50,
     oldest_first: bool = False,
     by: str = "",
-) -> Page:
+) -> Page[Row]:
     """The `limit` runs behind `after`, or in front of `before`, or from the start.
 
     `by` is the prefix of the joined table the list is read along (`RunQuerySet.labelled`).
@@ -84,8 +87,8 @@ def _beyond(start: Cursor, by: str, ascending: bool) -> Q:
 
 
 def _with_ends(
-    rows: list[Run], more: bool, after: Cursor | None, before: Cursor | None, backwards: bool
-) -> Page:
+    rows: list[Row], more: bool, after: Cursor | None, before: Cursor | None, backwards: bool
+) -> Page[Row]:
     if not rows:
         return Page(rows, previous=None, next=before if backwards else None)
     first, last = Cursor.of(rows[0]), Cursor.of(rows[-1])
