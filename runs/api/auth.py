@@ -5,7 +5,7 @@ Views say what they need with `scope = Scope.READ` (and a role for people follow
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
@@ -79,14 +79,17 @@ def _never_called(request: HttpRequest) -> HttpResponseBase:
 
 
 class ScopePermission(permissions.BasePermission):
-    message: ClassVar[str] = "This key's scope does not allow it."
+    """What a view's `scope` asks for; None is open to every key and every member."""
+
+    message = "This key's scope does not allow it."
 
     def has_permission(self, request: Request, view: APIView) -> bool:
-        needed = Scope(getattr(view, "scope", Scope.ADMIN))
+        needed: Scope | None = getattr(view, "scope", Scope.ADMIN)
         if isinstance(request.auth, keys.KeyPrincipal):
-            return request.auth.scope.covers(needed)
+            return needed is None or request.auth.scope.covers(needed)
         if isinstance(request.auth, Membership):
-            return Role(request.auth.role).covers(ROLE_FOR_SCOPE[needed])
+            self.message = "Your role in this project does not allow it."
+            return needed is None or Role(request.auth.role).covers(ROLE_FOR_SCOPE[needed])
         return False
 
 

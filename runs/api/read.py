@@ -142,8 +142,10 @@ class ExportView(ReadView):
         return _stream(logs.as_envelope(run), f"{run_id}.run.json")
 
 
-class MeView(ReadView):
-    """What the key of a request may do."""
+class MeView(APIView):
+    """What the key of a request may do: any valid one may ask."""
+
+    scope: ClassVar[Scope | None] = None
 
     @docs.me
     def get(self, request: Request) -> Response:

@@ -138,6 +138,12 @@ def test_me_says_whose_key_it_is(api, key_of):
     assert answer.json() == {"project": "acme", "name": "Acme", "scope": "read"}
 
 
+@pytest.mark.parametrize("scope", Scope.values)
+def test_any_key_may_ask_who_it_is(api, key_of, scope):
+    answer = api("GET", "/api/v1/me", key=key_of(scope))
+    assert (answer.status_code, answer.json()["scope"]) == (200, scope)
+
+
 # --- Who may do what -----------------------------------------------------------------------------
 
 ALLOWED = {
@@ -189,6 +195,15 @@ def test_a_signed_in_person_reads_the_project_they_name(api, member_client):
     answer = member_client.get("/api/v1/runs", headers={"X-Project": "acme"})
     assert ids(answer) == ["r1"]
     assert member_client.get("/api/v1/runs", headers={"X-Project": "other"}).status_code == 401
+
+
+def test_a_person_is_refused_for_their_role(make_member, client):
+    client.force_login(make_member("viewer"), backend="django.contrib.auth.backends.ModelBackend")
+    me = client.get("/api/v1/me", headers={"X-Project": "acme"})
+    answer = client.post("/api/v1/runs", headers={"X-Project": "acme"})
+    assert me.json()["scope"] == "viewer"
+    assert answer.status_code == 403
+    assert answer.json()["error"]["message"] == "Your role in this project does not allow it."
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
