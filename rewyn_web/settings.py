@@ -209,6 +209,10 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SCHEMA_PATH_PREFIX": "/api/v1",
+    "ENUM_NAME_OVERRIDES": {
+        "RunStatus": "runs.models.RunStatus.values",
+        "EffectStatus": "runs.models.EffectStatus.values",
+    },
 }
 # Ingest reads its body itself, within the limits below; forms are small, files go to disk.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024

@@ -6,7 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 from drf_spectacular.generators import SchemaGenerator
+
+from runs.filters import RunFilterForm
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
@@ -43,3 +46,32 @@ def test_every_endpoint_is_in_the_api_page() -> None:
 def test_every_link_between_the_documents_leads_somewhere(page: Path) -> None:
     links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text())
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def filters_of_runs() -> dict[str, list[str]]:
+    """Name of each filter of the run list and the values it may have, where they are listed."""
+    fields = RunFilterForm().fields
+    return {
+        name: [str(value) for value, _ in getattr(field, "choices", ()) if value]
+        for name, field in fields.items()
+        if name not in ("after", "before")
+    }
+
+
+def filter_table() -> str:
+    return (ROOT / "docs/api.md").read_text().partition("| Filter | Value |")[2]
+
+
+@pytest.mark.parametrize("name", filters_of_runs())
+def test_every_filter_and_its_values_are_told(name: str) -> None:
+    listed = SchemaGenerator().get_schema(request=None, public=True)["paths"]["/api/v1/runs"]["get"]
+    told = {parameter["name"]: parameter for parameter in listed["parameters"]}[name]
+    schema = told["schema"].get("items", told["schema"])
+    (row,) = re.findall(rf"^\| .*`{name}`.* \| (.+) \|$", filter_table(), re.M)
+    assert told["description"]
+    assert set(schema.get("enum", [])) == set(filters_of_runs()[name])
+    assert [value for value in filters_of_runs()[name] if f"`{value}`" not in row] == []
+
+
+def test_the_openapi_document_is_made_without_a_warning(tmp_path: Path) -> None:
+    call_command("spectacular", "--fail-on-warn", "--validate", file=str(tmp_path / "schema.yml"))

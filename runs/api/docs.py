@@ -61,6 +61,10 @@ class Usage(serializers.Serializer[Any]):
     total_tokens = serializers.IntegerField(allow_null=True)
 
 
+class UsageOfRun(Usage):
+    complete = serializers.BooleanField(help_text="False: the tokens are at least these.")
+
+
 class Counts(serializers.Serializer[Any]):
     total = serializers.IntegerField()
     completion = serializers.IntegerField()
@@ -107,7 +111,7 @@ class RunInList(serializers.Serializer[Any]):
     to_review = serializers.IntegerField()
     models = serializers.ListField(child=serializers.CharField())
     effects = Counts()
-    usage = Usage()
+    usage = UsageOfRun()
     cost = _money()
     cost_complete = serializers.BooleanField(help_text="False: the cost is at least this.")
 
@@ -173,13 +177,13 @@ class EffectPage(serializers.Serializer[Any]):
 class Me(serializers.Serializer[Any]):
     project = serializers.CharField()
     name = serializers.CharField()
-    scope = serializers.CharField()
+    scope = serializers.CharField(help_text="A key's scope, or the role of a signed-in person.")
 
 
 _MEANING = {
     400: "The body is not what it says it is: `malformed`, `invalid_utf8`, `incomplete`.",
     401: "`unauthenticated`: the key is missing, unknown, expired or revoked.",
-    403: "`forbidden`: the key's scope does not allow it.",
+    403: "`forbidden`: the key's scope or the person's role does not allow it.",
     404: "`not_found`: not there, or not in this key's project.",
     409: "`conflict`: nothing was stored; `effects.rejected` has both hashes of each item.",
     410: "`deleted`: the run was deleted and its id is refused for a while.",
@@ -268,19 +272,32 @@ def _read(
     )
 
 
+_EXACT = {
+    "agent": "Exactly this agent",
+    "version": "Exactly this version of the agent",
+    "environment": "Exactly this environment",
+    "model": "A model that was asked or answered",
+    "tool": "A tool that was called",
+    "tag": "A tag of the run",
+    "user": "The `user_id` of the run",
+    "session": "The `session_id` of the run",
+}
 _FILTERS = (
-    *(_query(n) for n in ("agent", "version", "environment", "model", "tool", "tag")),
-    *(_query(n) for n in ("user", "session")),
-    _query("status", enum=RunStatus.values, many=True, explode=True),
-    *(_query(n, OpenApiTypes.NUMBER, "US dollars") for n in ("cost_min", "cost_max")),
-    *(_query(n, OpenApiTypes.NUMBER, "seconds") for n in ("duration_min", "duration_max")),
-    _query("last", enum=["1h", "24h", "7d", "30d"]),
-    *(_query(n, OpenApiTypes.DATETIME) for n in ("since", "until")),
-    _query("has_errors", enum=["yes", "no"]),
-    _query("review", enum=["yes", "no"]),
-    _query("kind", enum=["original", "replay"]),
-    _query("sort", enum=["started"], text="`started`: oldest first"),
-)
+    *(_query(name, text=text) for name, text in _EXACT.items()),
+    _query("status", text="One of them; may be given several times", enum=RunStatus.values,
+           many=True, explode=True),
+    _query("cost_min", OpenApiTypes.NUMBER, "US dollars, this or more; unknown costs are left out"),
+    _query("cost_max", OpenApiTypes.NUMBER, "US dollars, this or less; unknown costs are left out"),
+    _query("duration_min", OpenApiTypes.NUMBER, "Seconds, this or more; unknown ones are left out"),
+    _query("duration_max", OpenApiTypes.NUMBER, "Seconds, this or less; unknown ones are left out"),
+    _query("last", enum=["1h", "24h", "7d", "30d"], text="Started within this time up to now"),
+    _query("since", OpenApiTypes.DATETIME, "Started then or later (UTC where no zone is named)"),
+    _query("until", OpenApiTypes.DATETIME, "Started before then (UTC where no zone is named)"),
+    _query("has_errors", enum=["yes", "no"], text="`yes`: some effect failed; `no`: none did"),
+    _query("review", enum=["yes", "no"], text="`yes`: has divergences to review; `no`: has none"),
+    _query("kind", enum=["original", "replay"], text="`replay`: made by a replay"),
+    _query("sort", enum=["started"], text="`started`: oldest first; left out: newest first"),
+)  # fmt: skip
 list_runs = _read(
     "list_runs",
     "List runs, newest first",
@@ -288,7 +305,7 @@ list_runs = _read(
     *_FILTERS,
     _query("cursor", text="`next` of the page before"),
     _query("before", text="`previous` of the page behind"),
-    _query("limit", OpenApiTypes.INT, "1 to 200"),
+    _query("limit", OpenApiTypes.INT, "1 to 200; left out: 50"),
     missing=False,
 )
 read_run = _read("read_run", "Read a run", RunAlone)
@@ -297,8 +314,8 @@ list_effects = _read(
     "List a run's effects in order",
     EffectPage,
     _query("after", OpenApiTypes.INT, "Positions behind this one"),
-    _query("limit", OpenApiTypes.INT, "1 to 1000"),
-    _query("family", text="One or more, separated by commas"),
+    _query("limit", OpenApiTypes.INT, "1 to 1000; left out: 100"),
+    _query("family", text=f"One or more of {', '.join(Family.values)}, separated by commas"),
 )
 read_effect = _read("read_effect", "Read one effect whole", EffectWhole)
 read_log = _read(
@@ -308,7 +325,7 @@ read_log = _read(
         (200, "application/json"): OpenApiTypes.OBJECT,
         (200, "application/x-ndjson"): OpenApiTypes.STR,
     },
-    _query("format", enum=["json", "jsonl"]),
+    _query("format", enum=["json", "jsonl"], text="`jsonl`: a record a line; left out: `json`"),
 )
 export_run = _read("export_run", "Read the envelope that gives this run again", OpenApiTypes.OBJECT)
 me = _read("me", "Whose key this is", Me, missing=False)
