@@ -7,6 +7,7 @@ Add a line for each new URL name: {method: need}, where a need is
 - `viewer`, `member`, `admin`, `owner`: that role in the project of the address (`slug`)
 - `scope:ingest`, `scope:read`, `scope:replay`, `scope:admin`: an API key that covers it, or a
   person with `X-Project` whose role covers it
+- `key`: any API key, or a person with `X-Project` who is a member
 
 Every method that is not named (of GET, POST, PUT, PATCH, DELETE) has to answer 405.
 `PARAMETERS` says with what an address is filled in.
@@ -79,7 +80,7 @@ NEEDS: dict[str, dict[str, str]] = {
     "api:schema": {"GET": "anyone"},
     "api:docs": {"GET": "anyone"},
     "api-nothing": dict.fromkeys(METHODS, "anyone"),
-    "api:me": {"GET": "scope:read"},
+    "api:me": {"GET": "key"},
     "api:runs": {"GET": "scope:read", "POST": "scope:ingest"},
     "api:effect-logs": {"POST": "scope:ingest"},
     "api:run": {"GET": "scope:read", "DELETE": "scope:admin"},

@@ -33,6 +33,8 @@ ROUTES = list(routes(get_resolver()))
 DECLARED = [(name, method, need) for name, by in NEEDS.items() for method, need in by.items()]
 BY_ROLE = [case for case in DECLARED if case[2] in ROLES]
 BY_SCOPE = [(name, method, need[6:]) for name, method, need in DECLARED if need[:6] == "scope:"]
+BY_KEY = [case for case in DECLARED if case[2] == "key" or case[2][:6] == "scope:"]
+ANY_KEY = [(name, method) for name, method, need in DECLARED if need == "key"]
 PRIVATE = [case for case in DECLARED if case[2] == "person" or case[2] in ROLES]
 TOO_LOW = [(*case, role) for case in BY_ROLE for role in ROLES[: ROLES.index(case[2])]]
 HIGH_ENOUGH = [(*case, role) for case in BY_ROLE for role in ROLES[ROLES.index(case[2]) :]]
@@ -125,7 +127,7 @@ def test_other_methods_are_not_allowed(owner, name, method):
     assert ask(owner, name, method, headers={"X-Project": "acme"}).status_code == 405
 
 
-@pytest.mark.parametrize(("name", "method", "need"), BY_SCOPE)
+@pytest.mark.parametrize(("name", "method", "need"), BY_KEY)
 def test_api_without_a_key_is_401(client, project, name, method, need):
     answer = ask(client, name, method)
     assert answer.status_code == 401
@@ -155,7 +157,20 @@ def test_api_asks_people_for_the_role(client_as, name, method, need):
     assert answers == [True] * enough + [False] * (len(ROLES) - enough)
 
 
-@pytest.mark.parametrize(("name", "method", "need"), BY_SCOPE)
+@pytest.mark.parametrize(("name", "method"), ANY_KEY)
+@pytest.mark.parametrize("scope", Scope)
+def test_any_key_is_let_in(client, project, name, method, scope):
+    token = keys.mint(project=project, name="k", scope=scope)[1]
+    assert was_let_in(ask(client, name, method, headers={"Authorization": f"Bearer {token}"}))
+
+
+@pytest.mark.parametrize(("name", "method"), ANY_KEY)
+@pytest.mark.parametrize("role", ROLES)
+def test_any_member_is_let_in(client_as, name, method, role):
+    assert was_let_in(ask(client_as(role), name, method, headers={"X-Project": "acme"}))
+
+
+@pytest.mark.parametrize(("name", "method", "need"), BY_KEY)
 def test_api_tells_a_stranger_nothing(project, signed_in, name, method, need):
     stranger = signed_in(User.objects.create_user("stranger@example.com"))
     there, not_there = (
