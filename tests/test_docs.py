@@ -16,8 +16,9 @@ DOCS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 
 
 def variables_read() -> set[str]:
-    """Names of environment variables that settings and the start commands read."""
-    files = [ROOT / "rewyn_web/settings.py", *(ROOT / "rewyn_web/management").rglob("*.py")]
+    """Names of environment variables that the server reads."""
+    folders = ("rewyn_web", "runs", "replay")
+    files = [file for folder in folders for file in (ROOT / folder).rglob("*.py")]
     pattern = r'env(?:\.\w+)?\(\s*"([A-Z_]+)"|environ\.get\("([A-Z_]+)"'
     found = re.findall(pattern, "\n".join(file.read_text() for file in files))
     return {first or second for first, second in found}

@@ -7,12 +7,14 @@ from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
+from django.conf import settings
 from django.db import IntegrityError
 
 from runs.accounts import keys, links
 from runs.accounts.models import ApiKey, Membership, Project, Role, Scope, User
 
 DEFAULT_OWNER = "owner@localhost"
+ADDRESS = "address"
 
 
 def ensure_owner(email: str | None = None) -> User:
@@ -78,6 +80,19 @@ def make_sign_in_link(
     return f"/sign-in/{links.make_sign_in(user, lifetime=lifetime, project=project)}"
 
 
+def keep_address(base_url: str) -> None:
+    """Keep where this installation answers, for commands that print links to it."""
+    _write(settings.REWYN_HOME / ADDRESS, base_url)
+
+
+def kept_address() -> str:
+    """Where this installation last answered; empty when it was not started from this home."""
+    try:
+        return (settings.REWYN_HOME / ADDRESS).read_text().strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
 def _first_owner() -> User | None:
     active = User.objects.filter(is_active=True).order_by("pk")
     owners = active.filter(memberships__role=Role.OWNER)
@@ -112,11 +127,11 @@ def _read(path: Path) -> str:
     return text if text.startswith(keys.PREFIX) and len(text) >= 24 and text.isascii() else ""
 
 
-def _write(path: Path, token: str) -> str:
-    """Put `token` in place of what the file held; it never has a wider mode, not for a moment."""
+def _write(path: Path, text: str) -> str:
+    """Put `text` in place of what the file held; it never has a wider mode, not for a moment."""
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w") as file:
-        file.write(token + "\n")
+        file.write(text + "\n")
     draft.replace(path)
-    return token
+    return text

@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from runs import demo
-from runs.accounts import keys
+from runs.accounts import bootstrap, keys
 from runs.accounts.models import Membership, Project, Scope, User
 from runs.models import Run
 
@@ -21,11 +21,28 @@ def run(*args: str) -> str:
     return out.getvalue().strip()
 
 
+@pytest.fixture(autouse=True)
+def _never_started(settings, tmp_path, monkeypatch) -> None:
+    settings.REWYN_HOME = tmp_path
+    for name in ("BASE_URL", "PORT"):
+        monkeypatch.delenv(name, raising=False)
+
+
 def test_owner_gets_back_in(project, make_member):
     make_member("owner")
     link = run("sign_in_link")
-    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/sign-in/[\w-]{32}", link)
+    assert re.fullmatch(r"http://127\.0\.0\.1:8010/sign-in/[\w-]{32}", link)
     assert Client().post(re.sub(r"http://[^/]+", "", link))["Location"] == "/p/acme/runs"
+
+
+def test_the_link_leads_where_one_is_told(project, make_member, monkeypatch):
+    make_member("owner")
+    bootstrap.keep_address("http://127.0.0.1:8033")
+    kept = run("sign_in_link")
+    monkeypatch.setenv("PORT", "9000")
+    assert kept.startswith("http://127.0.0.1:8033/sign-in/")
+    assert run("sign_in_link").startswith("http://127.0.0.1:9000/sign-in/")
+    assert run("sign_in_link", "--base-url", "https://a.example/").startswith("https://a.example/s")
 
 
 def test_new_owner_of_a_new_project(db):

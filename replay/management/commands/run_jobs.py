@@ -5,13 +5,12 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
 from replay import jobs
 from replay.models import Replay, ReplayStatus
+from runs.management.installed import InstalledCommand
 
 
-class Command(BaseCommand):
+class Command(InstalledCommand):
     help = "Take back what lost its worker, then do queued replays until none is left."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
 from replay import jobs
+from runs.management.installed import InstalledCommand
 
 
-class Command(BaseCommand):
+class Command(InstalledCommand):
     help = "Take back replays whose worker is gone, and ring for those that wait."
 
     def handle(self, *args: Any, **options: Any) -> None:

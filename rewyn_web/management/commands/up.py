@@ -12,13 +12,13 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 
 from replay.fake_provider import FakeProvider
 from rewyn_web import serve
 from runs import demo
 from runs.accounts import bootstrap
 from runs.accounts.models import Project, User
+from runs.management.installed import pending_migrations, require_answer
 from runs.tidy import tidy
 
 LINK_LIFETIME = timedelta(hours=12)
@@ -31,11 +31,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default=os.environ.get("HOST", "127.0.0.1"))
-        parser.add_argument("--port", type=int, default=int(os.environ.get("PORT", "8010")))
-        parser.add_argument("--workers", type=int, default=int(os.environ.get("WEB_WORKERS", "2")))
-        parser.add_argument("--threads", type=int, default=int(os.environ.get("WEB_THREADS", "4")))
+        parser.add_argument("--port", type=int, default=os.environ.get("PORT", "8010"))
+        parser.add_argument("--workers", type=int, default=os.environ.get("WEB_WORKERS", "2"))
+        parser.add_argument("--threads", type=int, default=os.environ.get("WEB_THREADS", "4"))
 
     def handle(self, *args: Any, **options: Any) -> None:
+        require_answer()
         migrate_if_needed()
         tidy()
         wanted, host = options["port"], options["host"]
@@ -47,7 +48,8 @@ class Command(BaseCommand):
             self.stderr.write(f"Port {wanted} is taken; using {port}.")
         owner, project, key = first_project()
         start_demo_provider()
-        base = f"http://{host}:{port}"
+        base = f"http://{reachable(host)}:{port}"
+        bootstrap.keep_address(base)
         link = base + bootstrap.make_sign_in_link(owner, LINK_LIFETIME)
         connection.close()
         serve.when_alive(base, lambda: self.greet(base, link, key, project))
@@ -64,10 +66,14 @@ class Command(BaseCommand):
         self.stdout.flush()
 
 
+def reachable(host: str) -> str:
+    """What to put in an address for `host`: "every interface" is none, and loopback is one."""
+    return "127.0.0.1" if host in ("", "0.0.0.0", "::") else host
+
+
 def migrate_if_needed() -> None:
     """Bring the database up to date; looking first is cheaper than `migrate` doing nothing."""
-    executor = MigrationExecutor(connection)
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+    if pending_migrations():
         call_command("migrate", interactive=False, verbosity=0)
 
 

@@ -8,20 +8,21 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from runs import ingest
 from runs.accounts.models import Project
 from runs.ingest import Outcome
+from runs.management.installed import InstalledCommand
 from runs.refusals import Refused
 
 _NAMES = ("agent", "agent_version", "environment", "session_id", "user_id")
 _IN_FOLDERS = (".effects.json", ".jsonl", ".run.json")
 
 
-class Command(BaseCommand):
+class Command(InstalledCommand):
     help = "Take effect logs (JSON, JSON Lines or run envelopes) in from files and folders."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

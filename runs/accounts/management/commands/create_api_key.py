@@ -6,14 +6,15 @@ from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
 from runs.accounts import keys
 from runs.accounts.models import Project, Scope
+from runs.management.installed import InstalledCommand
 
 
-class Command(BaseCommand):
+class Command(InstalledCommand):
     help = "Make an API key of a project and print it; only its hash is kept."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

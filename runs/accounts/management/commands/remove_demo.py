@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
 from runs import demo
 from runs.accounts.models import Project
+from runs.management.installed import InstalledCommand
 
 
-class Command(BaseCommand):
+class Command(InstalledCommand):
     help = "Delete the demo's runs; the project, its keys and every other run stay."
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -8,16 +8,17 @@ from datetime import timedelta
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.core.validators import validate_email, validate_slug
 
 from runs.accounts import bootstrap
 from runs.accounts.forms import EMAIL_LENGTH
 from runs.accounts.models import Project, Role, User
 from runs.accounts.people import SLUG_LENGTH
+from runs.management.installed import InstalledCommand
 
 
-class Command(BaseCommand):
+class Command(InstalledCommand):
     help = (
         "Print a one-time sign-in link. Without --email it is for the owner. An unknown e-mail "
         "becomes a new person; --project with --role also gives (never lowers) a membership."
@@ -28,11 +29,7 @@ class Command(BaseCommand):
         parser.add_argument("--project", default="", help="address of the project to land in")
         parser.add_argument("--role", choices=Role.values, help="membership to give in --project")
         parser.add_argument("--minutes", type=int, default=60, help="how long the link works")
-        parser.add_argument(
-            "--base-url",
-            default=os.environ.get("BASE_URL")
-            or f"http://127.0.0.1:{os.environ.get('PORT') or 8010}",
-        )
+        parser.add_argument("--base-url", default="", help="where this installation answers")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["role"] and not options["project"]:
@@ -47,7 +44,16 @@ class Command(BaseCommand):
         lifetime = timedelta(minutes=options["minutes"])
         path = bootstrap.make_sign_in_link(user, lifetime, project=project)
         self.stderr.write(f"Signs in {user.email}, once, within {options['minutes']} minutes:")
-        self.stdout.write(options["base_url"].rstrip("/") + path)
+        self.stdout.write((options["base_url"] or _base_url()).rstrip("/") + path)
+
+
+def _base_url() -> str:
+    """What the environment names, else where `up` last answered from this REWYN_HOME."""
+    if named := os.environ.get("BASE_URL"):
+        return named
+    if port := os.environ.get("PORT"):
+        return f"http://127.0.0.1:{port}"
+    return bootstrap.kept_address() or "http://127.0.0.1:8010"
 
 
 def _refuse_nonsense(email: str, slug: str) -> None:
