@@ -30,6 +30,15 @@ def test_final_and_active_share_nothing():
     assert not states.FINAL & states.ACTIVE
 
 
+def test_only_a_retry_leads_out_of_what_has_ended():
+    leaving = [m for m in states.REPLAY_MOVES if states.FINAL & set(m.sources)]
+    assert [(m.event, set(m.sources)) for m in leaving] == [
+        ("retry", {"partial", "failed", "cancelled"})
+    ]
+    assert "Ended: cancelled, failed, partial, succeeded." in states.document()
+    assert "Final" not in states.document()
+
+
 def test_an_answer_leads_nowhere():
     assert not [m for m in states.EFFECT_MOVES if "answered" in m.sources]
 
