@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from asked import KEY
+
+from replay.fake_provider import FakeProvider
+from replay.providers import Provider, providers_from_env
 
 
 @pytest.fixture
@@ -52,8 +56,6 @@ def reconstruct() -> Callable[..., Any]:
 @pytest.fixture
 def provider(monkeypatch) -> Callable[..., Any]:
     """provider(*rules) -> a running fake provider that the environment names."""
-    from replay.fake_provider import FakeProvider
-
     running: list[FakeProvider] = []
 
     def start(*rules: Any) -> FakeProvider:
@@ -68,3 +70,21 @@ def provider(monkeypatch) -> Callable[..., Any]:
     yield start
     for fake in running:
         fake.stop()
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeProvider]:
+    with FakeProvider() as server:
+        yield server
+
+
+@pytest.fixture
+def providers(fake: FakeProvider) -> dict[str, Provider]:
+    return providers_from_env(
+        {
+            "OPENAI_API_KEY": KEY,
+            "OPENAI_BASE_URL": fake.openai_base_url,
+            "ANTHROPIC_API_KEY": KEY,
+            "ANTHROPIC_BASE_URL": fake.base_url,
+        }
+    )

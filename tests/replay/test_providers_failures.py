@@ -1,0 +1,260 @@
+"""Both lanes, every log and every failure; and the key stays where it is."""
+
+from __future__ import annotations
+
+import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asked import ASK_CHAT, CHAT_WIRE, COMPLETION, KEY, codes, made
+
+from replay.fake_provider import FakeProvider, parse_rules
+from replay.providers import Provider, Result, providers_from_env, send
+
+# --- Both lanes: every log, every failure --------------------------------------------------------
+
+MIXED = [
+    "reviewer-anthropic",
+    "sql-analyst-responses",
+    "order-status-chat",
+    "media-inspector",
+    "options-schema",
+    "structured-output-tool",
+    "unknown-tool-recovered",
+    "sql-tool-errors",
+    "unicode-edges",
+    "local-call-ids",
+    "city-facts-anthropic-stream",
+    "travel-responses-stream",
+    "writer-finish-reasons",
+    "02-two-tools-memory",
+    "04-retrieval-failing-tool",
+]
+
+
+@pytest.mark.parametrize("model", ["openai:gpt-4o", "openai-responses:gpt-4o", "anthropic:m"])
+@pytest.mark.parametrize("log", MIXED)
+def test_each_call_of_a_log_is_asked_once_and_answered(
+    shared: Path, fake: FakeProvider, providers: dict[str, Provider], log: str, model: str
+) -> None:
+    [file] = (shared / "data").glob(f"rig*/**/{log}.effects.json")
+    records = json.loads(file.read_text())["records"]
+    asked = [r for r in records if r["kind"]["effect"] == "completion"]
+    results = [send(made(providers, r, model)) for r in asked]
+    assert [result.error for result in results] == [None] * len(asked)
+    assert not any("library_refused" in codes(result.notes) for result in results)
+    assert len(fake.asked) == len(asked)
+    assert [json.loads(result.request_bytes) for result in results] == [a.body for a in fake.asked]
+
+
+LANES = [
+    pytest.param(ASK_CHAT, "openai:m", id="same"),
+    pytest.param(ASK_CHAT, "anthropic:m", id="cross"),
+]
+
+
+def failed(
+    fake: FakeProvider,
+    providers: dict[str, Provider],
+    wire: Any,
+    model: str,
+    rule: Any,
+    **limits: Any,
+) -> Result:
+    fake.rules = parse_rules([rule])
+    result = send(made(providers, COMPLETION, model, wire), **limits)
+    assert len(fake.asked) == 1
+    assert result.answer is None
+    return result
+
+
+@pytest.mark.parametrize(
+    ("rule", "kind", "status", "retryable"),
+    [
+        ({"answer": {"error": {"status": 400}}}, "bad_request", 400, False),
+        ({"answer": {"error": {"status": 401}}}, "auth", 401, False),
+        ({"answer": {"error": {"status": 404}}}, "not_found", 404, False),
+        ({"answer": {"error": {"status": 408}}}, "timeout", 408, True),
+        ({"answer": {"error": {"status": 413}}}, "too_large", 413, False),
+        ({"answer": {"error": {"status": 429}}}, "rate_limited", 429, True),
+        ({"answer": {"error": {"status": 500}}}, "server", 500, True),
+        ({"answer": {"error": {"status": 503}}}, "overloaded", 503, True),
+        ({"answer": {"error": {"status": 529}}}, "overloaded", 529, True),
+        ({"answer": {"malformed": "<html>"}}, "malformed", 200, False),
+        ({"answer": {"malformed": "{}"}}, "malformed", 200, False),
+        ({"answer": {"drop": True}}, "dropped", None, True),
+        (
+            {"answer": {"error": {"status": 302}, "headers": {"Location": "http://127.0.0.1:9/"}}},
+            "redirect",
+            302,
+            False,
+        ),
+        (
+            {"answer": {"error": {"status": 429, "code": "insufficient_quota"}}},
+            "rate_limited",
+            429,
+            False,
+        ),
+        (
+            {"answer": {"error": {"status": 500}, "headers": {"x-should-retry": "false"}}},
+            "server",
+            500,
+            False,
+        ),
+    ],
+)
+@pytest.mark.parametrize(("wire", "model"), LANES[:1])
+def test_a_failure_has_its_kind_and_one_request(
+    fake: FakeProvider,
+    providers: dict[str, Provider],
+    wire: Any,
+    model: str,
+    rule: Any,
+    kind: str,
+    status: int | None,
+    retryable: bool,
+) -> None:
+    error = failed(fake, providers, wire, model, rule).error
+    assert error and (error.kind, error.status, error.retryable) == (kind, status, retryable)
+
+
+@pytest.mark.parametrize(
+    ("rule", "kind"),
+    [
+        ({"answer": {"error": {"status": 429}}}, "rate_limited"),
+        ({"answer": {"error": {"status": 500}}}, "server"),
+        ({"answer": {"malformed": "<html>"}}, "malformed"),
+        ({"answer": {"drop": True}}, "dropped"),
+        (
+            {"answer": {"error": {"status": 302}, "headers": {"Location": "http://127.0.0.1:9/"}}},
+            "redirect",
+        ),
+    ],
+)
+@pytest.mark.parametrize("model", ["anthropic:m", "openai-responses:m"])
+def test_a_failure_across_apis_has_its_kind_and_one_request(
+    fake: FakeProvider, providers: dict[str, Provider], rule: Any, kind: str, model: str
+) -> None:
+    error = failed(fake, providers, ASK_CHAT, model, rule).error
+    assert error and error.kind == kind
+
+
+@pytest.mark.parametrize(("wire", "model"), LANES)
+def test_the_error_has_the_providers_words_and_its_retry_after(
+    fake: FakeProvider, providers: dict[str, Provider], wire: Any, model: str
+) -> None:
+    refusal = {"status": 429, "message": "Slow down, please", "retry_after": 7}
+    result = failed(fake, providers, wire, model, {"answer": {"error": refusal}})
+    assert result.error and result.error.message == "Slow down, please"
+    assert result.error.retry_after == 7
+    assert result.request_id == "req_fake000001"
+
+
+@pytest.mark.parametrize(("wire", "model"), LANES)
+def test_an_answer_that_takes_too_long_is_a_timeout(
+    fake: FakeProvider, providers: dict[str, Provider], wire: Any, model: str
+) -> None:
+    rule = {"answer": {"text": "late"}, "delay_ms": 5000}
+    result = failed(fake, providers, wire, model, rule, timeout=0.3)
+    assert result.error and (result.error.kind, result.error.retryable) == ("timeout", True)
+    assert result.latency_ms < 3000
+
+
+@pytest.mark.parametrize(("wire", "model"), LANES)
+def test_an_answer_that_is_too_long_is_not_kept(
+    fake: FakeProvider, providers: dict[str, Provider], wire: Any, model: str
+) -> None:
+    rule = {"answer": {"text": "x" * 500_000}}
+    result = failed(fake, providers, wire, model, rule, most_bytes=100_000)
+    assert result.error and result.error.kind == "too_large"
+    assert len(result.response_bytes) < 400_000
+
+
+STREAMED = [
+    pytest.param({**ASK_CHAT["request"], "stream": True}, "openai:m", id="same"),
+    pytest.param({**ASK_CHAT["request"], "stream": True}, "anthropic:m", id="cross"),
+]
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        ({"text": "one two three four", "error_after": 3}, "stream_error"),
+        ({"text": "one two three four", "drop_after": 3}, "dropped"),
+    ],
+)
+@pytest.mark.parametrize(("body", "model"), STREAMED)
+def test_a_stream_that_breaks_is_no_answer(
+    fake: FakeProvider,
+    providers: dict[str, Provider],
+    body: Any,
+    model: str,
+    answer: Any,
+    kind: str,
+) -> None:
+    wire = {**ASK_CHAT, "request": body}
+    result = failed(fake, providers, wire, model, {"answer": answer})
+    assert result.error and result.error.kind == kind
+    assert result.response_bytes
+
+
+def test_a_slow_stream_is_cut_at_the_deadline(
+    fake: FakeProvider, providers: dict[str, Provider]
+) -> None:
+    wire = {**ASK_CHAT, "request": {**ASK_CHAT["request"], "stream": True}}
+    rule = {"answer": {"text": "word " * 200}, "chunk_ms": 100}
+    started = time.monotonic()
+    result = failed(fake, providers, wire, "openai:m", rule, timeout=0.5)
+    assert result.error and result.error.kind == "timeout"
+    assert time.monotonic() - started < 3
+
+
+def test_nobody_listening_is_a_connection_error(fake: FakeProvider) -> None:
+    env = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    result = send(made(providers_from_env(env), COMPLETION, "openai:m", ASK_CHAT))
+    assert result.error and (result.error.kind, result.error.retryable) == ("connection", True)
+
+
+@pytest.mark.parametrize(("wire", "model"), LANES)
+def test_calls_on_many_threads_keep_apart(
+    fake: FakeProvider, providers: dict[str, Provider], wire: Any, model: str
+) -> None:
+    fake.rules = parse_rules([{"answer": {"text": "{last}"}, "delay_ms": 50}])
+
+    def ask(word: str) -> str | None:
+        body = {"model": "m", "messages": [{"role": "user", "content": word}]}
+        result = send(made(providers, COMPLETION, model, {**wire, "request": body}))
+        return result.answer.text if result.answer else None
+
+    words = [f"word {number}" for number in range(12)]
+    with ThreadPoolExecutor(6) as threads:
+        assert list(threads.map(ask, words)) == words
+    assert (len(fake.asked), fake.peak > 1) == (12, True)
+
+
+# --- The key stays where it is -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("wire", "model"), LANES)
+def test_a_key_that_a_server_says_back_is_masked(
+    fake: FakeProvider, providers: dict[str, Provider], wire: Any, model: str
+) -> None:
+    refusal = {"status": 401, "message": f"Incorrect API key provided: {KEY}."}
+    result = failed(fake, providers, wire, model, {"answer": {"error": refusal}})
+    assert result.error and result.error.message == "Incorrect API key provided: [key]."
+    assert KEY not in str(result)
+    assert KEY.encode() not in result.request_bytes + result.response_bytes
+
+
+def test_the_key_is_in_no_repr(providers: dict[str, Provider]) -> None:
+    call = made(providers, COMPLETION, "openai:m", CHAT_WIRE)
+    assert KEY not in repr(call) + repr(providers) + str(dict(call.headers))
+
+
+def test_a_password_in_the_address_is_not_shown() -> None:
+    env = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "http://me:pass@gw:1/v1"}
+    call = made(providers_from_env(env), COMPLETION, "openai:m", CHAT_WIRE)
+    assert call.url == "http://gw:1/v1/chat/completions"
