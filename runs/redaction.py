@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from ahocorasick_rs import BytesAhoCorasick
 from django.utils.crypto import salted_hmac
 
 from runs.messages.loose import clean
@@ -47,6 +48,8 @@ class Rule:
     group matches. None for a rule that is always tried."""
     needs: str = ""
     """A text without these letters has no match."""
+    starts: tuple[bytes, ...] = ()
+    """The bytes of a text without any of these have no `likely` match; `needs` if none are given."""
     is_secret: Callable[[str], bool] | None = None
     """Has the last word on what `pattern` matched."""
 
@@ -88,14 +91,15 @@ def _is_login(secret: str) -> bool:
     return ":" in login and login.isprintable()
 
 
-def _token(name: str, needs: str, pattern: str) -> Rule:
+def _token(name: str, needs: str, pattern: str, *starts: bytes) -> Rule:
     """A secret that is one word."""
-    return Rule(name, re.compile(_BEFORE + pattern), re.compile(pattern.encode()), needs)
+    likely = re.compile(pattern.encode())
+    return Rule(name, re.compile(_BEFORE + pattern), likely, needs, starts)
 
 
-def _context(name: str, needs: str, pattern: str, likely: str) -> Rule:
+def _context(name: str, needs: str, pattern: str, likely: str, *starts: bytes) -> Rule:
     """A secret that is known by what stands beside it."""
-    return Rule(name, re.compile(pattern), re.compile(likely.encode()), needs)
+    return Rule(name, re.compile(pattern), re.compile(likely.encode()), needs, starts)
 
 
 def _bearer(needs: str, word: str) -> Rule:
@@ -114,7 +118,7 @@ def _basic(needs: str, word: str) -> Rule:
         re.compile(rf"(?P<kept>{word}{_BLANKS})[A-Za-z0-9+/]{{8,}}+={{0,2}}"),
         re.compile(rf"{needs}{_BLANKS}(?=[a-z]{{0,15}}[A-Z0-9+/\\])[A-Za-z0-9+/\\]{{8}}".encode()),
         needs,
-        _is_login,
+        is_secret=_is_login,
     )
 
 
@@ -126,9 +130,14 @@ BUILT_IN: tuple[Rule, ...] = (
         "sk-",
         r"sk-(?!ant-)(?:[A-Za-z0-9]{1,20}[\-_]){0,4}[A-Za-z0-9_]{16}[A-Za-z0-9_\-]{0,250}+",
     ),
-    _token("aws-key-id", "IA", r"A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    _token("aws-key-id", "IA", r"A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])", b"AKIA", b"ASIA"),
     _token("google-key", "AIza", rf"AIza{_KEY}{{35}}"),
-    _token("github-token", "gh", r"gh(?:[pousr]_[A-Za-z0-9]{36,255}+)"),
+    _token(
+        "github-token",
+        "gh",
+        r"gh(?:[pousr]_[A-Za-z0-9]{36,255}+)",
+        *(b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_"),
+    ),
     _token("github-token", "github_pat_", r"github_pat_[A-Za-z0-9_]{22,255}+"),
     _token("gitlab-token", "glpat-", rf"glpat-{_KEY}{{20,64}}+"),
     _token("slack-token", "xox", r"xox[bpars]-[A-Za-z0-9\-]{10,250}+"),
@@ -137,6 +146,7 @@ BUILT_IN: tuple[Rule, ...] = (
         "k_",
         _BEFORE + r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,250}+",
         r"k_(?:live|test)_[A-Za-z0-9]{16}",
+        *(b"k_live_", b"k_test_"),
     ),
     _token("huggingface-token", "hf_", r"hf_[A-Za-z0-9]{30,64}+"),
     _token("groq-key", "gsk_", r"gsk_[A-Za-z0-9]{32,128}+"),
@@ -166,12 +176,24 @@ BUILT_IN: tuple[Rule, ...] = (
         "@",
         rf"(?P<kept>{_SLASHES})[^\s/:@\"']*+:[^\s/@\"']++(?=@)",
         r"://[^\s/:@\"']*+:[^\s/@\"']++@",
+        b"://",
     ),
 )
 """Checked in this order; the first that matches a text takes it."""
 
-_QUICK = [(rule.needs.encode(), rule.likely) for rule in BUILT_IN if rule.likely]
-_MESSAGE = b'"role":'
+_LIKELY = [rule.likely for rule in BUILT_IN if rule.likely]
+_ESCAPED = -1
+_ESCAPES = (b"\\/", b"\\u00")
+_STARTS = [
+    (start, number)
+    for number, rule in enumerate(BUILT_IN)
+    for start in rule.starts or (rule.needs.encode(),)
+]
+_OF_RULE = [number for _, number in _STARTS] + [_ESCAPED] * len(_ESCAPES)
+_search = BytesAhoCorasick([start for start, _ in _STARTS] + list(_ESCAPES))
+_SEARCHED_AT_ONCE = 256 * 1024
+"""Bytes; a match is a tuple, and hostile bytes are nothing but matches."""
+_LONGEST_START = 16
 _STRING = re.compile(rb'"(?:[^"\\]+|\\.)*"', re.DOTALL)
 _TOKEN = re.compile(rb'"(?:[^"\\]+|\\.)*"|[\[\]{},:]', re.DOTALL)
 _ASCII_ESCAPE = re.compile(rb"\\u00[2-7]")
@@ -188,12 +210,12 @@ class Redactor:
 
     def may_hold_secrets(self, data: bytes) -> bool:
         """A quick look at the bytes of a whole request; False means nothing is in there."""
-        if self.own or _is_escaped(data):
+        if self.own:
             return True
-        # Each model call repeats the conversation so far. Messages that are equal byte for byte
-        # need one look; no secret reaches across this mark.
-        data = _MESSAGE.join(set(data.split(_MESSAGE)))
-        return any(needs in data and _is_likely(likely, data) for needs, likely in _QUICK)
+        found = _rules_begun(data)
+        if _ESCAPED in found and _is_escaped(data):
+            return True
+        return any(_is_likely(_LIKELY[n], data) for n in sorted(found) if n != _ESCAPED)
 
     def json(self, data: bytes) -> tuple[bytes, list[Mark]]:
         """A JSON text without its secrets, and where they were. Without any, the same bytes."""
@@ -226,6 +248,19 @@ class Redactor:
             if rule.needs in text:
                 text = rule.pattern.sub(_taken(rule, found), text)
         return text
+
+
+def _rules_begun(data: bytes) -> set[int]:
+    """Numbers of the built-in rules whose start is somewhere in the bytes, in one pass over them.
+
+    `_ESCAPED` is among them if there may be an escaped letter.
+    """
+    begun: set[int] = set()
+    for at in range(0, len(data), _SEARCHED_AT_ONCE):
+        piece = data[at : at + _SEARCHED_AT_ONCE + _LONGEST_START]
+        matches = _search.find_matches_as_indexes(piece, overlapping=True)
+        begun.update(_OF_RULE[match[0]] for match in matches)
+    return begun
 
 
 def _is_likely(likely: re.Pattern[bytes], data: bytes) -> bool:

@@ -249,19 +249,19 @@ HOSTILE = {
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_no_text_stalls(kind):
     data = json.dumps([HOSTILE[kind]]).encode()
-    start = time.perf_counter()
+    start = time.process_time()
     Redactor().may_hold_secrets(data)
     Redactor().text(HOSTILE[kind])
     Redactor().json(data)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_a_long_name_above_many_secrets_stalls_nothing():
     value = {"://" + "k" * 500_000: [SECRETS["aws-key-id"]] * 2000}
-    start = time.perf_counter()
+    start = time.process_time()
     marks = Redactor().json(json.dumps(value).encode())[1]
     assert (len(marks), max(len(mark.path) for mark in marks)) == (2000, 1000)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 # --- A project's own rules -----------------------------------------------------------------------
@@ -318,6 +318,13 @@ def test_patterns_that_could_stall_or_mean_nothing_are_refused(pattern):
 )
 def test_no_pattern_stalls(pattern):
     rules = for_project([{"name": "evil", "pattern": pattern}])
-    start = time.perf_counter()
+    start = time.process_time()
     rules.text("a" * 20_000)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize("rule", SECRETS)
+def test_a_secret_is_found_wherever_it_stands_in_a_large_text(rule):
+    for before in range(256 * 1024 - 24, 256 * 1024 + 2, 5):
+        text = "," * before + SECRETS[rule]
+        assert Redactor().may_hold_secrets(text.encode()), before
