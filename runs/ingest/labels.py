@@ -34,10 +34,11 @@ class Labels:
         self.run.models_used = ", ".join(models)[:MAX_MODELS_TEXT]
         self.found -= set(held)
 
-    def write(self) -> None:
+    def write(self, *, is_new_run: bool) -> None:
+        """Store them. A new run has none yet; a run that is there may be given one meanwhile."""
         run = self.run
         rows = [(run.pk, run.project_id, kind, v, run.sort_at) for kind, v in sorted(self.found)]
-        bulk.insert(RunLabel, _COLUMNS, rows, ignore=True)
+        bulk.insert(RunLabel, _COLUMNS, rows, ignore=not is_new_run)
 
 
 def held_by(run: Run) -> set[Label]:

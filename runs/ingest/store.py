@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 from django.db.models import F, Q
 from django.utils import timezone
 
@@ -81,14 +81,14 @@ def _create(project: Project, run_id: str, intake: Intake) -> Outcome | None:
     change = _Change(run, intake, made)
     change.absorb()
     change.stamp()
-    with transaction.atomic():
+    with bulk.turn():
         pk = bulk.insert_returning(Run, rows.RUN_COLUMNS, rows.run_values(run), ignore=True)
         if pk is None:
             return None
         _refuse_deleted(project, run_id)  # now that a deletion going on has ended
         run.pk = pk
         rows.write(run, made, change.packed)
-        change.labels.write()
+        change.labels.write(is_new_run=True)
     return _outcome(project, run_id, made, created=True)
 
 
@@ -174,7 +174,7 @@ def _append(
     if outcome.is_conflict or (made.is_empty and not _says_more(intake)):
         return outcome
     packed: rows.Packed | None = rows.pack(made, intake)
-    with transaction.atomic():
+    with bulk.turn():
         run = _lock(existing.version.pk)
         if _version(run) != existing.version:
             if not last_try:
@@ -217,7 +217,7 @@ def _write(run: Run, intake: Intake, made: Plan, packed: rows.Packed | None) -> 
     rows.write(run, change.made, change.packed)
     labels.rename_stored(run, change.stale)
     change.nest.write_stored()
-    change.labels.write()
+    change.labels.write(is_new_run=False)
     if run.sort_at != sorted_at:
         RunLabel.objects.filter(run=run).update(sort_at=run.sort_at)
     rows.update_run(run, before)
