@@ -30,7 +30,7 @@ def read_body(request: HttpRequest) -> bytes:
     try:
         return _whole(_DECODERS[_encoding(request)](_sent(request)))
     except Refused:
-        _drain(request)
+        drain(request)
         raise
 
 
@@ -54,7 +54,7 @@ def _whole(chunks: Iterator[bytes]) -> bytes:
     return whole.getvalue()  # shares its memory, where joining a list of chunks would double it
 
 
-def _drain(request: HttpRequest) -> None:
+def drain(request: HttpRequest) -> None:
     """Read the rest, so that a client that sends first and listens then gets its answer.
 
     Not for one that waits to be asked, nor where the rest would take long.

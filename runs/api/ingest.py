@@ -6,14 +6,16 @@ from typing import Any, ClassVar
 
 import msgspec
 from django.http import HttpResponse
+from rest_framework.exceptions import APIException
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from runs import ingest
 from runs.accounts.models import Scope
 from runs.api import docs
 from runs.api.auth import project_of
-from runs.api.incoming import read_body
+from runs.api.incoming import drain, read_body
 from runs.formats import run_fields
 from runs.ingest import Outcome
 from runs.refusals import Rejected
@@ -23,6 +25,11 @@ _LOG_PARAMETERS = ("agent", "agent_version", "environment", "name", "session_id"
 
 class IngestView(APIView):
     scope: ClassVar[Scope] = Scope.INGEST
+
+    def handle_exception(self, exc: Exception) -> Response:
+        if isinstance(exc, APIException):
+            drain(self.request._request)  # a sender that is refused sends first and listens then
+        return super().handle_exception(exc)
 
 
 class RunsIn(IngestView):

@@ -6,6 +6,8 @@ import json
 import socket
 import subprocess
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 from started import ROOT, free_port, up
@@ -37,6 +39,19 @@ def test_first_start_shows_the_demo_and_the_second_keeps_everything(home: Path) 
 def test_without_the_demo_there_is_nothing_yet(home: Path) -> None:
     with up(home, free_port(), REWYN_DEMO="0") as started:
         assert started.get("/api/v1/runs")["results"] == []
+        assert refusals_of_a_large_body(started.base) == [401] * 5
+
+
+def refusals_of_a_large_body(base: str) -> list[int]:
+    """A server that closes on who has not listened yet hides its answer."""
+    asked = Request(f"{base}/api/v1/runs", b"x" * 5_000_000, {"Authorization": "Bearer rw_no"})
+    found = []
+    for _ in range(5):
+        with pytest.raises(HTTPError) as refusal:
+            urlopen(asked, timeout=30)
+        refusal.value.close()
+        found.append(refusal.value.code)
+    return found
 
 
 def test_a_taken_port_is_named_and_the_next_one_used(home: Path) -> None:
