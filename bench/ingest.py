@@ -15,38 +15,59 @@ import os
 import statistics
 import tempfile
 import time
+from dataclasses import dataclass
+from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 
 from bench.limits import bare_store
 from bench.product import Client, Product, percentile
 
 
-def make_bodies(folder: Path, first: int, count: int) -> Path:
-    """Write `count` bodies to a file of frames (so that memory holds one at a time)."""
-    import struct
+@dataclass
+class Bodies:
+    """Bodies in a file, so that memory holds one at a time, and where each begins."""
 
+    path: Path
+    places: list[tuple[int, int]]
+
+
+def make_bodies(path: Path, count: int) -> Bodies:
     import workload
 
-    path = folder / f"bodies-{first}"
+    places = []
     with path.open("wb") as file:
-        for run in workload.runs(count, seed=1, first=first):
+        for run in workload.runs(count, seed=1):
             body = workload.to_post(run)
-            file.write(struct.pack("<I", len(body)))
+            places.append((file.tell(), len(body)))
             file.write(body)
-    return path
+    return Bodies(path, places)
 
 
-def send_all(port: int, key: str, path: Path, results: multiprocessing.Queue) -> None:
-    import workload
+def send_all(
+    port: int,
+    key: str,
+    bodies: Bodies,
+    sent: Synchronized[int],
+    results: multiprocessing.Queue[list[float]],
+) -> None:
+    """Send whatever body is next, until all are sent: no client is done before the others."""
+    client, took = Client(port, key), []
+    with bodies.path.open("rb") as file:
+        while (place := next_place(bodies, sent)) is not None:
+            file.seek(place[0])
+            body = file.read(place[1])
+            began = time.perf_counter()
+            status, answer = client.send("POST", "/api/v1/runs", body)
+            took.append(time.perf_counter() - began)
+            assert status == 201, answer[:300]
+    results.put(took)
 
-    client, took, sent = Client(port, key), [], 0
-    for body in workload.frames(str(path)):
-        began = time.perf_counter()
-        status, answer = client.send("POST", "/api/v1/runs", body)
-        took.append(time.perf_counter() - began)
-        sent += len(body)
-        assert status == 201, answer[:300]
-    results.put((took, sent))
+
+def next_place(bodies: Bodies, sent: Synchronized[int]) -> tuple[int, int] | None:
+    with sent.get_lock():
+        number = sent.value
+        sent.value += 1
+    return bodies.places[number] if number < len(bodies.places) else None
 
 
 def visible_delay(product: Product, first: int, count: int = 50) -> list[float]:
@@ -75,38 +96,44 @@ def stored_bytes(product: Product) -> int:
     return int(row[0]) if row else 0
 
 
+def send_from(product: Product, bodies: Bodies, clients: int) -> tuple[float, list[float]]:
+    """Send every body once; the seconds it took, and those of each POST."""
+    results: multiprocessing.Queue[list[float]] = multiprocessing.Queue()
+    sent = multiprocessing.Value("q", 0)
+    senders = [
+        multiprocessing.Process(
+            target=send_all, args=(product.port, product.key, bodies, sent, results)
+        )
+        for _ in range(clients)
+    ]
+    began = time.perf_counter()
+    for sender in senders:
+        sender.start()
+    took = [t for times in (results.get() for _ in senders) for t in times]
+    return time.perf_counter() - began, took
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument("--clients", type=int, default=4)
     options = parser.parse_args()
-    each = options.runs // options.clients
     with tempfile.TemporaryDirectory() as folder:
-        paths = [make_bodies(Path(folder), i * each, each) for i in range(options.clients)]
+        bodies = make_bodies(Path(folder) / "bodies", options.runs)
         import workload
 
         sample = [workload.to_post(run) for run in workload.runs(400, seed=3)]
         print(f"machine: {bare_store(sample):.0f} runs/s compressed and written by bare code")
         with Product() as product:
-            measure(product, paths, each * options.clients)
+            measure(product, bodies, options.clients)
 
 
-def measure(product: Product, paths: list[Path], count: int) -> None:
+def measure(product: Product, bodies: Bodies, clients: int) -> None:
     empty, before = stored_bytes(product), product.rss_mib()
-    results: multiprocessing.Queue = multiprocessing.Queue()
-    clients = [
-        multiprocessing.Process(target=send_all, args=(product.port, product.key, path, results))
-        for path in paths
-    ]
-    began = time.perf_counter()
-    for client in clients:
-        client.start()
-    outcomes = [results.get() for _ in clients]
-    seconds = time.perf_counter() - began
-    took = [t for times, _ in outcomes for t in times]
-    sent = sum(size for _, size in outcomes)
+    count, sent = len(bodies.places), sum(size for _, size in bodies.places)
+    seconds, took = send_from(product, bodies, clients)
     after, stored = product.rss_mib(), stored_bytes(product) - empty
-    print(f"product: {count / seconds:.0f} runs/s from {len(paths)} clients ({count} runs)")
+    print(f"product: {count / seconds:.0f} runs/s from {clients} clients ({count} runs)")
     p50, p95 = percentile(took, 0.5) * 1e3, percentile(took, 0.95) * 1e3
     print(f"POST: p50 {p50:.1f} ms, p95 {p95:.1f} ms, slowest {max(took) * 1e3:.0f} ms")
     share, each = stored / sent, stored / count / 1e3
