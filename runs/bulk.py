@@ -105,7 +105,8 @@ def update(model: type[models.Model], columns: Sequence[str], rows: Sequence[Row
 def _cursor() -> Iterator[Any]:
     """The driver's own cursor: what Django wraps around it costs as much as a small statement.
 
-    On PostgreSQL it leaves it to the server to bind the values. Where queries are counted, Django's.
+    On PostgreSQL it leaves it to the server to bind the values. Where queries are counted,
+    it is Django's.
     """
     if connection.queries_logged:
         with connection.cursor() as counted:

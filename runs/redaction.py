@@ -49,7 +49,7 @@ class Rule:
     needs: str = ""
     """A text without these letters has no match."""
     starts: tuple[bytes, ...] = ()
-    """The bytes of a text without any of these have no `likely` match; `needs` if none are given."""
+    """A text without any of these bytes has no `likely` match; `needs` if none are given."""
     is_secret: Callable[[str], bool] | None = None
     """Has the last word on what `pattern` matched."""
 
