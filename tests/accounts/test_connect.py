@@ -34,7 +34,7 @@ def test_snippets_name_this_server(owner):
 
 def test_admin_gets_a_key_filled_in_this_once(client_as):
     admin = client_as("admin")
-    page = admin.post("/p/acme/connect")
+    page = admin.post("/p/acme/connect", follow=True)
     token = re.search(r"export REWYN_KEY=(rw_\S+)", snippet(page, "env"))[1]
     assert "no-store" in page["Cache-Control"]
     assert keys.check(token).scope == Scope.INGEST

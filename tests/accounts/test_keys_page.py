@@ -24,7 +24,8 @@ def admin(client_as):
 
 
 def make(admin, **data):
-    return admin.post("/p/acme/keys", {"name": "ci", "scope": "ingest", "expires": "", **data})
+    given = {"name": "ci", "scope": "ingest", "expires": "", **data}
+    return admin.post("/p/acme/keys", given, follow=True)
 
 
 def token_in(page) -> str:

@@ -6,6 +6,7 @@ from django import forms
 from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
@@ -14,6 +15,7 @@ from runs.access import get_membership_or_404, get_project_or_404
 from runs.accounts import keys
 from runs.accounts.models import Membership, Project, Role, Scope
 from runs.accounts.snippets import snippets
+from runs.accounts.views import shown_once
 from runs.models import Run
 
 STOP_POLLING = 286
@@ -28,11 +30,15 @@ class AfterForm(forms.Form):
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def connect(request: HttpRequest, slug: str) -> HttpResponse:
-    """GET for every member; POST (admin) makes a key and fills it in, this once."""
+    """GET for every member; POST (admin) makes a key and leads back here, where it is filled in,
+    this once."""
     if request.method == "POST":
         me = get_membership_or_404(request, slug, Role.ADMIN)
-        return _page(request, me, _new_key(me))
-    return _page(request, get_membership_or_404(request, slug))
+        here = reverse("accounts:connect", args=[slug])
+        return shown_once.redirect_with(_new_key(me), me, here)
+    me = get_membership_or_404(request, slug)
+    response = _page(request, me, shown_once.take(request, me))
+    return shown_once.forget(request, response)
 
 
 @never_cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
@@ -13,15 +14,18 @@ from runs.access import get_membership_or_404
 from runs.accounts import keys
 from runs.accounts.forms import KeyForm
 from runs.accounts.models import ApiKey, Membership, Role, Scope
+from runs.accounts.views import shown_once
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def key_list(request: HttpRequest, slug: str) -> HttpResponse:
-    """All keys; POST makes one and shows its token in the answer, this once."""
+    """All keys; POST makes one and leads back here, where its token is shown, this once."""
     me = get_membership_or_404(request, slug, Role.ADMIN)
     if request.method != "POST":
-        return _page(request, me, KeyForm(me.project))
+        token = shown_once.take(request, me)
+        response = _page(request, me, KeyForm(me.project), token=token)
+        return shown_once.forget(request, response)
     form = KeyForm(me.project, request.POST)
     if not form.is_valid():
         return _page(request, me, form, status=400)
@@ -32,7 +36,7 @@ def key_list(request: HttpRequest, slug: str) -> HttpResponse:
         expires_at=form.expires_at(),
         created_by=me.user,
     )
-    return _page(request, me, KeyForm(me.project), token=token)
+    return shown_once.redirect_with(token, me, reverse("accounts:keys", args=[slug]))
 
 
 @require_POST

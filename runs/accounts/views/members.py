@@ -16,18 +16,21 @@ from runs.access import get_membership_or_404
 from runs.accounts import links, people
 from runs.accounts.forms import InviteForm, JoinForm, RoleForm
 from runs.accounts.models import LinkPurpose, Membership, OneTimeLink, Role, User
+from runs.accounts.views import shown_once
 from runs.accounts.views.sign_in import BACKEND
 
 
+@never_cache
 @require_safe
 def member_list(request: HttpRequest, slug: str) -> HttpResponse:
-    return _page(request, get_membership_or_404(request, slug), InviteForm())
+    me = get_membership_or_404(request, slug)
+    response = _page(request, me, InviteForm(), new_link=shown_once.take(request, me))
+    return shown_once.forget(request, response)
 
 
-@never_cache
 @require_POST
 def invite(request: HttpRequest, slug: str) -> HttpResponse:
-    """Make a link and show it, this once; no mail is sent."""
+    """Make a link and lead to the members, where it is shown, this once; no mail is sent."""
     me = get_membership_or_404(request, slug, Role.OWNER)
     form = InviteForm(request.POST)
     if not form.is_valid():
@@ -35,7 +38,7 @@ def invite(request: HttpRequest, slug: str) -> HttpResponse:
     role = Role(form.cleaned_data["role"])
     token = people.invite(by=me, role=role, email=form.cleaned_data["email"])
     link = request.build_absolute_uri(reverse("accounts:join", args=[token]))
-    return _page(request, me, InviteForm(), new_link=link)
+    return shown_once.redirect_with(link, me, reverse("accounts:members", args=[slug]))
 
 
 @require_POST
