@@ -38,6 +38,8 @@ SAYS = {
 CHECKED_CALLS = 100
 CHECKED_BYTES = 8 * 1024 * 1024
 """How much of a run a plan tries out; what is behind is converted when it is asked."""
+TOLD_APART = 12
+"""So many messages of one kind are told each; beyond, one stands for all."""
 WARNS = frozenset({"dangling_call", "orphan_result"})
 
 
@@ -104,7 +106,8 @@ class _Tried:
     systems: set[str] = field(default_factory=set)
     lanes: set[str] = field(default_factory=set)
     apis: set[str] = field(default_factory=set)
-    notes: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    notes: dict[str, dict[str, list[int]]] = field(default_factory=dict)
+    """Code → message → the effects it is about."""
 
     def take(self, request: dict[str, Any]) -> None:
         history = request_history(request)
@@ -118,7 +121,26 @@ class _Tried:
 
     def note(self, seq: int, notes: tuple[Note, ...]) -> None:
         for note in notes:
-            self.notes.setdefault((note.code, cut(note.message)), []).append(seq)
+            self.add(note.code, note.message, seq)
+
+    def add(self, code: str, message: str, seq: int) -> None:
+        seqs = self.notes.setdefault(code, {}).setdefault(cut(message), [])
+        if seq not in seqs[-1:]:
+            seqs.append(seq)
+
+    def told(self) -> list[dict[str, Any]]:
+        return [note for code, said in self.notes.items() for note in _grouped(code, said)]
+
+
+def _grouped(code: str, said: dict[str, list[int]]) -> list[dict[str, Any]]:
+    """A note per message, with its effects. Of many that tell the same of other names the first
+    stands for all; `alike` counts the rest."""
+    if len(said) <= TOLD_APART:
+        notes = said.items()
+        return [{"code": code, "message": m, "effects": seqs, "alike": 0} for m, seqs in notes]
+    effects = sorted({seq for seqs in said.values() for seq in seqs})
+    first = next(iter(said))
+    return [{"code": code, "message": first, "effects": effects, "alike": len(said) - 1}]
 
 
 def system_text(history: list[Any]) -> str:
@@ -145,10 +167,7 @@ class _Prompt:
         self.tried = self._try_out()
 
     def plan(self) -> tuple[Candidate | None, dict[str, Any]]:
-        told = [
-            {"code": code, "message": message, "effects": seqs}
-            for (code, message), seqs in self.tried.notes.items()
-        ]
+        told = self.tried.told()
         return self.candidate, {
             "mode": "prompt",
             "says": SAYS["prompt"],
@@ -297,7 +316,7 @@ class _Prompt:
                 record, wire_of(effect), provider=provider, model=model, overrides=overrides
             )
         except CannotAsk as error:
-            tried.notes.setdefault(("cannot_ask", cut(str(error))), []).append(effect.seq)
+            tried.add("cannot_ask", str(error), effect.seq)
             return
         tried.lanes.add(call.lane)
         tried.apis.add(call.dialect)

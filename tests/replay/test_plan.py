@@ -133,3 +133,17 @@ def test_an_error_of_the_plan_is_the_answer(store, read_log):
     with pytest.raises(Refused) as caught:
         start(run, question, jobs.Asker())
     assert (caught.value.code, caught.value.field) == ("unknown_provider", "models")
+
+
+def test_notes_that_differ_in_a_name_only_are_told_once(plan):
+    made = plan("night-shift-300", models=["anthropic:a"])
+    [orphans] = [note for note in made["warnings"] if note["code"] == "orphan_result"]
+    assert orphans["message"].startswith("the result of n0a answers no call before it")
+    assert orphans["effects"] == sorted(set(orphans["effects"]))
+    assert orphans["alike"] == 227
+
+
+def test_notes_of_different_matters_are_told_apart(plan):
+    made = plan("options-schema", models=["openai:b"])
+    left = [note["message"] for note in made["notes"] if note["code"] == "param_left_out"]
+    assert [message.split()[2] for message in left] == ["penalty", "big", "tiny"]
