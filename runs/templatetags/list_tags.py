@@ -17,12 +17,14 @@ register = template.Library()
 
 _ROW = (
     '<tr data-row><td class="pick"><input type="checkbox" data-pick name="run" value="{id}"'
-    ' aria-label="Select {short}"></td><td>{status}</td>'
+    ' aria-label="Select {short}"></td><td class="state">{status}</td>'
     '<td class="title"><a href="{address}">{title}</a>{below}</td>'
-    '<td class="clip">{agent}{version}{replay}</td><td class="muted clip roomy">{environment}</td>'
-    '<td class="muted clip roomy" title="{models}">{models}</td><td class="num">{effects}</td>'
-    '<td class="num">{took}</td><td class="num">{tokens}</td><td class="num">{cost}</td>'
-    '<td class="muted">{started}</td></tr>'
+    '<td class="clip">{agent}{version}{replay}</td>'
+    '<td class="muted clip roomier">{environment}</td>'
+    '<td class="muted clip roomy" title="{models}">{models}</td>'
+    '<td class="num" data-of="effects">{effects}</td><td class="num" data-of="duration">{took}</td>'
+    '<td class="num" data-of="tokens">{tokens}</td><td class="num" data-of="cost">{cost}</td>'
+    '<td class="muted started">{started}</td></tr>'
 )
 _RUNNING = mark_safe('<span class="muted">running</span>')
 _REPLAY = mark_safe(' <span class="tag muted">replay</span>')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from decimal import Decimal
 from html import escape
@@ -29,6 +30,8 @@ TEXT_SHOWN = 16_000
 """Characters of one text on a page; the rest is one click away, with its true size said."""
 JSON_SHOWN = 120_000
 """Characters of the JSON tab, likewise."""
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_JSON_STRING = re.compile(r'("(?:[^"\\]|\\.)*"?)')
 _TOKEN_TAGS = {"key": "b", "number": "i", "literal": "i", "string": "s"}
 
 register.filter("duration", display.duration)
@@ -71,6 +74,21 @@ def pretty(value: object) -> exact.Shown:
     """A recorded value as indented JSON, exact to the digit."""
     shown = exact.pretty(value, TEXT_SHOWN)
     return exact.Shown(clean(shown.text), shown.size, shown.cut)
+
+
+@register.filter
+def isolated(text: str) -> str:
+    """JSON as HTML, its strings isolated where one is written from right to left: without that,
+    a line of JSON changes sides with its first letter, and a key its place with its value."""
+    if not _RIGHT_TO_LEFT.search(text):
+        return text
+    pieces = (_isolated_piece(piece) for piece in _JSON_STRING.split(text))
+    return mark_safe("".join(pieces))
+
+
+def _isolated_piece(piece: str) -> str:
+    shown = escape(piece)
+    return f"<bdi>{shown}</bdi>" if piece.startswith('"') else shown
 
 
 @register.filter

@@ -34,7 +34,7 @@ def way(name: str, seq: int | None, what: str = "") -> str:
     face = (
         format_html(_ICON, static("icons.svg"), icon)
         if icon
-        else format_html("{} <kbd>{}</kbd>", text, key)
+        else format_html('<span class="ellipsis">{}</span> <kbd>{}</kbd>', text, key)
     )
     quiet = "" if icon else " quiet"
     if seq is None:
@@ -76,8 +76,9 @@ def tape_svg(tape: timeline.Tape) -> str:
     basis = "by time" if tape.axis.by_time else "by position: this log has no times"
     failed = sum(mark.failed for mark in tape.marks)
     label = f"The run {basis}, a lane for each of {', '.join(tape.lanes)}; {failed} marks failed"
+    note = "" if tape.axis.by_time else _BY_POSITION.format(tape.height - 3)
     shape = '<svg class="tape" role="img" aria-label="{}" width="100%" height="{}">{}</svg>'
-    return format_html(shape, label, tape.height, mark_safe(gaps + marks))
+    return format_html(shape, label, tape.height, mark_safe(gaps + marks + note))
 
 
 def _mark_html(mark: timeline.Mark) -> str:
@@ -99,22 +100,20 @@ def _gap_html(gap: timeline.Gap, height: int) -> str:
 
 @register.simple_tag
 def tape_ruler(tape: timeline.Tape) -> str:
-    room = timeline.WIDTH if tape.axis.by_time else timeline.WIDTH - _NOTE_WIDTH
     ticks = format_html_join(
         "",
         '<text x="{}" y="12" text-anchor="{}">{}</text>',
-        ((percent(t.x), _anchor(t.x), t.label) for t in tape.ticks if t.x <= room),
+        ((percent(t.x), _anchor(t.x), t.label) for t in tape.ticks),
     )
-    note = "" if tape.axis.by_time else mark_safe(_BY_POSITION)
-    return format_html('<svg class="ruler" aria-hidden="true">{}{}</svg>', ticks, note)
+    return format_html('<svg class="ruler" aria-hidden="true">{}</svg>', ticks)
 
 
 def _anchor(x: float) -> str:
     return "start" if x < 1 else "end" if x > timeline.WIDTH - 1 else "middle"
 
 
-_NOTE_WIDTH = 190
-_BY_POSITION = '<text x="100%" y="12" text-anchor="end">by position, no times recorded</text>'
+_BY_POSITION = '<text x="99.5%" y="{}" text-anchor="end">by position, no times recorded</text>'
+"""In the strip under the lanes, which only the labels of gaps use, and those need times."""
 _WAYS = {
     "first": ("[", "First effect", "first"),
     "back": ("k", "Previous effect", "back"),

@@ -122,3 +122,14 @@ def _run(public_id: str) -> None:
         jobs.run_job(public_id)
     finally:
         connections.close_all()
+
+
+def test_the_hint_under_the_system_text_follows_it(page):
+    page.goto("/p/acme/runs/trip/replay")
+    hint = page.locator("#system-hint")
+    expect(hint).to_have_text("as recorded")
+    recorded = page.locator("#system").input_value()
+    page.locator("#system").fill("Be terse.")
+    expect(hint).to_have_text("replaces the system text of every call")
+    page.locator("#system").fill(recorded)
+    expect(hint).to_have_text("as recorded")

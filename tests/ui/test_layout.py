@@ -1,0 +1,148 @@
+"""What is on a page is seen whole, at every width and whatever a recording holds."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from runs import ingest
+from runs.models import Run
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+OVERHANGING = """() => {
+    const inside = (one) => one.closest(".pane, .planner, main").getBoundingClientRect();
+    const seen = "main :is(.tabs a, .chip, .hint, .field, .outcomes td, dd)";
+    const all = [...document.querySelectorAll(seen)].filter((one) => one.checkVisibility());
+    return all
+        .filter((one) => one.getBoundingClientRect().right > inside(one).right + 1)
+        .map((one) => one.textContent.trim().slice(0, 40));
+}"""
+BOXES = """(all) => all.map((one) => {
+    const { left, right, top, bottom } = one.getBoundingClientRect();
+    return { left, right, top, bottom };
+})"""
+
+
+def resized(page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+
+
+def overhanging(page) -> list[str]:
+    """What juts out of its pane, or of the page."""
+    wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    return page.evaluate(OVERHANGING) + (["the page"] if wide else [])
+
+
+@pytest.fixture
+def altered_log(shared, project):
+    """altered_log("sql-tool-errors", old=new, …) -> the id of that real log's run with other
+    words."""
+
+    def load(name: str, **words: str) -> str:
+        text = (shared / "data" / "rig" / f"{name}.effects.json").read_text()
+        for old, new in words.items():
+            text = text.replace(old, new)
+        return ingest.accept_log(project, text.encode(), run_id=name).run_id
+
+    return load
+
+
+@pytest.fixture
+def noted(project):
+    """noted(*texts) -> the id of a run with an effect for each, asked and answered with it."""
+
+    def load(*texts: object) -> str:
+        records = [
+            {"tool_output": None, "id": n, "key": "host/note",
+             "outcome": {"Ok": {"outcome": "custom", "payload": text}},
+             "kind": {"effect": "custom", "kind": "note", "payload": text}}
+            for n, text in enumerate(texts, 1)
+        ]  # fmt: skip
+        header = {"handlers": [], "signature": {}, "hooks": [], "required": {}}
+        body = json.dumps({"header": header, "records": records}, ensure_ascii=False).encode()
+        return ingest.accept_log(project, body, run_id="noted").run_id
+
+    return load
+
+
+@pytest.mark.parametrize("width", [420, 1024, 1280])
+def test_every_tab_is_in_sight(page, load_log, width) -> None:
+    resized(page, width)
+    page.goto(f"/p/acme/runs/{load_log('refund-memory')}?at=5&req=json")
+    assert page.locator("[aria-label=Request] a").count() == 4
+    assert overhanging(page) == []
+
+
+@pytest.mark.parametrize("width", [420, 1024, 1280, 1440, 1920])
+def test_the_list_says_when_each_run_started(page, load_log, width) -> None:
+    load_log("night-shift-300", agent="a-long-name-of-an-agent", agent_version="2026.11.29-rc1")
+    load_log("sql-tool-errors", agent="dba", environment="production-eu-central-1")
+    long_ago = datetime(2024, 11, 29, 23, 47, tzinfo=UTC)
+    Run.objects.update(sort_at=long_ago, duration_ms=134_000, cost=1234)
+    resized(page, width)
+    page.goto("/p/acme/runs")
+    edges = page.locator("td.started").evaluate_all(BOXES)
+    assert [edge["right"] <= width for edge in edges] == [True, True]
+    assert page.evaluate("document.querySelector('.scroll-x').scrollWidth") <= width
+
+
+def test_a_phone_can_replay_tools_with_long_names(page, altered_log) -> None:
+    resized(page, 420)
+    page.goto(f"/p/acme/runs/{altered_log('sql-tool-errors', explain='explain_' * 25)}/replay")
+    assert overhanging(page) == []
+    page.goto("/p/acme/runs/sql-tool-errors/replay?model=openai:" + "m" * 90)
+    assert overhanging(page) == []
+
+
+@pytest.mark.parametrize("width", [420, 1024])
+def test_long_names_of_files_do_not_widen_the_import(page, shared, tmp_path, width) -> None:
+    log = tmp_path / f"{'n' * 200}.json"
+    log.write_bytes((shared / "data/rig/support-triage.effects.json").read_bytes())
+    resized(page, width)
+    page.goto("/p/acme/import")
+    page.locator("#files").set_input_files(log)
+    page.wait_for_selector("#outcomes td.ok")
+    assert overhanging(page) == []
+
+
+@pytest.mark.parametrize("width", [1024, 1440])
+@pytest.mark.parametrize("name, last", [("refund-memory", "#9"), ("support-triage", "#2")])
+def test_the_last_tick_of_the_tape_is_not_covered(page, load_log, width, name, last) -> None:
+    resized(page, width)
+    page.goto(f"/p/acme/runs/{load_log(name)}")
+    note = page.get_by_text("by position, no times recorded").evaluate_all(BOXES)[0]
+    ticks = page.locator(".ruler text")
+    assert ticks.last.text_content() == last
+    assert min(tick["top"] for tick in ticks.evaluate_all(BOXES)) >= note["bottom"] - 1
+
+
+@pytest.mark.parametrize("query, key, value", [("", "bdi", "bdi"), ("&req=json", "b", "s")])
+def test_json_keeps_its_lines_whatever_it_is_written_in(page, noted, query, key, value) -> None:
+    page.goto(f"/p/acme/runs/{noted({'مرحبا': 'שלום עולם'})}?at=1{query}")
+    data = page.locator(".pane").first.locator("pre.data, .json")
+    edge = data.evaluate_all(BOXES)[0]
+    first = data.locator(key, has_text="مرحبا").evaluate_all(BOXES)[0]
+    second = data.locator(value, has_text="שלום").evaluate_all(BOXES)[0]
+    assert edge["left"] < first["left"] < first["right"] < second["left"]
+    assert first["left"] - edge["left"] < 120
+
+
+def test_a_request_id_stays_on_one_line(page, altered_log) -> None:
+    long_id = "req_011CSHoEeqs5C35K2UUqR7Fy"
+    resized(page, 1024)
+    page.goto(f"/p/acme/runs/{altered_log('dunning-provider-errors', req_D1e02=long_id)}?at=2")
+    shown = page.locator("dd", has_text=long_id)
+    assert shown.count() == 1
+    assert shown.evaluate("one => one.getBoundingClientRect().height") < 30
+
+
+def test_a_long_text_without_a_break_is_laid_out_at_once(page, noted) -> None:
+    # Every pair of these is kerned; broken anywhere, each line is shaped anew. That took seconds.
+    page.goto(f"/p/acme/runs/{noted('AV' * 150_000)}?at=1")
+    again = "(one) => { one.style.width = '401px'; const t = performance.now();"
+    again += " one.offsetHeight; return performance.now() - t; }"
+    assert page.locator(".said").first.evaluate(again) < 500
+    assert page.get_by_text("only the start of 300,000 characters").count() == 2
