@@ -108,7 +108,7 @@ SQLITE_OPTIONS = {
     "timeout": 20,
     "init_command": (
         "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA mmap_size=268435456;"
-        "PRAGMA cache_size=-32000; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864"
+        "PRAGMA cache_size=-32000; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=4194304"
     ),
 }
 
