@@ -133,3 +133,28 @@ def test_the_hint_under_the_system_text_follows_it(page):
     expect(hint).to_have_text("replaces the system text of every call")
     page.locator("#system").fill(recorded)
     expect(hint).to_have_text("as recorded")
+
+
+@pytest.mark.parametrize("width", [420, 1024, 1440])
+def test_replays_fit_the_window(page, width):
+    address = _finished(page)
+    page.set_viewport_size({"width": width, "height": 900})
+    for one in (address, f"{address}?at=3", "/p/acme/replays"):
+        page.goto(one)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_position_that_was_not_asked_is_named(page):
+    page.goto(f"{_finished(page)}?at=3")
+    expect(page.locator("#pair")).to_have_text("#3 is no call of this replay.")
+
+
+def test_a_reconstruction_fits_a_phone(page):
+    page.set_viewport_size({"width": 420, "height": 900})
+    page.goto("/p/acme/runs/trip/replay")
+    page.locator("#go").click()
+    page.wait_for_url("**/replays/rp_*")
+    _work()
+    page.reload()
+    expect(page.locator(".proof")).to_contain_text("blake2b")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
