@@ -146,3 +146,11 @@ def test_a_long_text_without_a_break_is_laid_out_at_once(page, noted) -> None:
     again += " one.offsetHeight; return performance.now() - t; }"
     assert page.locator(".said").first.evaluate(again) < 500
     assert page.get_by_text("only the start of 300,000 characters").count() == 2
+
+
+def test_a_short_page_does_not_stretch_the_navigation(page) -> None:
+    resized(page, 420)
+    page.goto("/p/acme/connect")
+    tall = page.locator(".rail").evaluate_all(BOXES)[0]["bottom"]
+    page.goto("/p/acme/import")
+    assert page.locator(".rail").evaluate_all(BOXES)[0]["bottom"] == tall
