@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.core.handlers.wsgi import get_bytes_from_wsgi
 from django.db.models import Exists, FilteredRelation, OuterRef, Q
 from django.db.models.functions import Coalesce
-from django.http import QueryDict
+from django.http import HttpRequest, QueryDict
 from django.utils import timezone
 
 from runs.accounts.models import Project
@@ -172,7 +174,7 @@ class RunFilterForm(forms.Form):
         params = QueryDict(mutable=True)
         for name in self.fields:
             if name not in ("after", "before") and name not in changes:
-                params.setlist(name, [one for one in self._sent(name) if one])
+                params.setlist(name, [one for one in self.sent(name) if one])
         for name, value in changes.items():
             if value is not None:
                 params[name] = str(value)
@@ -190,8 +192,25 @@ class RunFilterForm(forms.Form):
             said = ", ".join(filter(None, (_say(self, name, asked) for name in names)))
             yield Group(label, fields, said, self.query(**dict.fromkeys(names)))
 
-    def _sent(self, name: str) -> list[str]:
+    def sent(self, name: str) -> list[str]:
+        """What the address says of one parameter, word for word."""
         return list(self.data.getlist(name)) if isinstance(self.data, QueryDict) else []
+
+
+_KEPT_BYTES = 300
+
+
+def read_filters(request: HttpRequest) -> RunFilterForm:
+    """The form of a request's address, cleaned. The same one again for the same: only read it."""
+    query = get_bytes_from_wsgi(request.META, "QUERY_STRING", "")
+    return _read(query) if len(query) < _KEPT_BYTES else _read.__wrapped__(query)
+
+
+@lru_cache(512)
+def _read(query: bytes) -> RunFilterForm:
+    form = RunFilterForm(QueryDict(query))
+    form.full_clean()
+    return form
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from runs.accounts.models import Scope
 from runs.api import docs, shapes
 from runs.api.auth import project_id_of, project_of
 from runs.api.ingest import EffectsIn, RunsIn
-from runs.filters import RunFilterForm
+from runs.filters import RunFilterForm, read_filters
 from runs.models import Effect, Family, Run
 from runs.paging import Cursor, page
 from runs.refusals import Refused
@@ -165,8 +165,7 @@ def number(request: Request, name: str, default: int, low: int, high: int) -> in
 
 
 def _filters(request: Request) -> RunFilterForm:
-    form = RunFilterForm(request.query_params)
-    form.full_clean()
+    form = read_filters(request._request)
     for field, problems in form.errors.items():
         raise Refused("invalid", str(problems[0]), field)
     return form

@@ -1,17 +1,21 @@
-"""A row of the run list. Written here and not in a template: a page has fifty of them."""
+"""Rows of the run list. Written here and not in a template: a page has fifty of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import datetime
+from html import escape
+
 from django import template
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils import timezone
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import Truncator
 
 from runs import display
 from runs.messages.loose import clean, plural
 from runs.models import Run
-from runs.templatetags.runs_tags import run_status, when
+from runs.templatetags.runs_tags import status_tag, time_tag
 
 register = template.Library()
 
@@ -26,50 +30,52 @@ _ROW = (
     '<td class="num" data-of="tokens">{tokens}</td><td class="num" data-of="cost">{cost}</td>'
     '<td class="muted started">{started}</td></tr>'
 )
-_RUNNING = mark_safe('<span class="muted">running</span>')
-_REPLAY = mark_safe(' <span class="tag muted">replay</span>')
+_RUNNING = '<span class="muted">running</span>'
+_REPLAY = ' <span class="tag muted">replay</span>'
 
 
 @register.simple_tag
-def run_row(run: Run, slug: str) -> str:
-    """One run as a table row, linked to its page."""
+def run_rows(runs: Iterable[Run], slug: str) -> SafeString:
+    """Runs as table rows, each linked to its page."""
+    home, now = reverse("runs:list", args=[slug]), timezone.now()
+    return mark_safe("".join(_row(run, home, now) for run in runs))
+
+
+def _row(run: Run, home: str, now: datetime) -> str:
     title = clean(run.heading)
-    return format_html(
-        _ROW,
-        id=run.external_id,
-        short=Truncator(title).chars(60),
-        status=run_status(run),
-        address=reverse("runs:detail", args=[slug, run.external_id]),
-        title=title,
+    return _ROW.format(
+        id=escape(run.external_id),
+        short=escape(title if len(title) <= 60 else Truncator(title).chars(60)),
+        status=status_tag(run, now),
+        address=f"{home}/{escape(run.external_id)}",
+        title=escape(title),
         below=_below(run),
-        agent=clean(run.agent),
+        agent=escape(clean(run.agent)),
         version=_version(run),
         replay=_REPLAY if run.is_replay else "",
-        environment=clean(run.environment),
-        models=clean(run.models_used),
+        environment=escape(clean(run.environment)),
+        models=escape(clean(run.models_used)),
         effects=f"{run.effect_count:,}",
-        took=_RUNNING if run.status == "running" else display.duration(run.duration_ms),
-        tokens=display.tokens(run.total_tokens, run.tokens_complete),
-        cost=display.cost(run.cost, run.cost_complete),
-        started=when(run.sort_at),
+        took=_RUNNING if run.status == "running" else escape(display.duration(run.duration_ms)),
+        tokens=escape(display.tokens(run.total_tokens, run.tokens_complete)),
+        cost=escape(display.cost(run.cost, run.cost_complete)),
+        started=time_tag(run.sort_at, now),
     )
 
 
-def _below(run: Run) -> SafeString | str:
+def _below(run: Run) -> str:
     """The line under the title: why it failed, or what waits for review."""
     if run.error_text:
         place = f" at #{run.error_seq}" if run.error_seq else ""
-        return format_html('<small class="bad">{}{}</small>', clean(run.error_text), place)
+        return f'<small class="bad">{escape(clean(run.error_text))}{place}</small>'
     if run.error_count:
-        return format_html(
-            '<small class="bad">{}</small>', plural(run.error_count, "failed effect")
-        )
+        return f'<small class="bad">{plural(run.error_count, "failed effect")}</small>'
     if run.to_review:
         said = f"{plural(run.to_review, 'divergence')} to review"
-        return format_html('<small class="warn">{}</small>', said)
+        return f'<small class="warn">{said}</small>'
     return ""
 
 
-def _version(run: Run) -> SafeString | str:
-    version = clean(run.agent_version)
-    return format_html(' <span class="muted">v{}</span>', version) if version else ""
+def _version(run: Run) -> str:
+    version = escape(clean(run.agent_version))
+    return f' <span class="muted">v{version}</span>' if version else ""

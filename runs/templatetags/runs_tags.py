@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from html import escape
 from typing import Any
 
 from django import forms, template
 from django.conf import settings
 from django.forms import BoundField
+from django.http import QueryDict
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -18,7 +20,7 @@ from django.utils.http import urlencode
 from django.utils.safestring import mark_safe
 
 from runs import display, timeline
-from runs.filters import COLUMNS
+from runs.filters import COLUMNS, RunFilterForm
 from runs.messages import exact, facts
 from runs.messages.loose import clean
 from runs.messages.parts import Media
@@ -52,11 +54,13 @@ def cost(dollars: Decimal | None, complete: bool = True) -> str:
 @register.simple_tag
 def when(moment: datetime | None) -> str:
     """How long ago, with the exact instant on hover."""
-    if moment is None:
-        return display.UNKNOWN
+    return display.UNKNOWN if moment is None else mark_safe(time_tag(moment, timezone.now()))
+
+
+def time_tag(moment: datetime, now: datetime) -> str:
     iso = moment.isoformat(timespec="milliseconds")
-    shown = display.ago(moment, timezone.now())
-    return format_html('<time datetime="{}" title="{}">{}</time>', iso, iso, shown)
+    shown = escape(display.ago(moment, now))
+    return f'<time datetime="{iso}" title="{iso}">{shown}</time>'
 
 
 @register.filter
@@ -172,21 +176,42 @@ def tab(context: template.Context, side: str, name: str, chosen: str, *label: ob
 
 @register.simple_tag
 def run_status(run: Run) -> str:
+    return mark_safe(status_tag(run, timezone.now()))
+
+
+def status_tag(run: Run, now: datetime) -> str:
+    stalled = ""
+    if run.status == "running":
+        silent_since = now - timedelta(seconds=settings.RUN_STALLED_AFTER_SECONDS)
+        stalled = ", stalled" if run.updated_at < silent_since else ""
     tone = _RUN_TONES.get(run.status, "muted")
-    silent_since = timezone.now() - timedelta(seconds=settings.RUN_STALLED_AFTER_SECONDS)
-    stalled = ", stalled" if run.status == "running" and run.updated_at < silent_since else ""
-    return format_html('<span class="tag {}">{}{}</span>', tone, run.status, stalled)
+    return f'<span class="tag {tone}">{escape(run.status)}{stalled}</span>'
 
 
 @register.simple_tag(takes_context=True)
 def filter_field(context: template.Context, field: BoundField) -> str:
     """One control of a filter, with the values that runs here have offered where there are some."""
-    if field.name not in OFFERED:
+    form: Any = field.form
+    slug, sent = context["project"].slug, tuple(form.sent(field.name))
+    control = _control if sum(map(len, sent)) < _KEPT_CHARACTERS else _control.__wrapped__
+    return control(slug, field.name, sent)
+
+
+_KEPT_CHARACTERS = 200
+
+
+@lru_cache(1024)
+def _control(slug: str, name: str, sent: tuple[str, ...]) -> str:
+    """Nineteen controls of a list mostly say the same as they did last time."""
+    data = QueryDict(mutable=True)
+    data.setlist(name, list(sent))
+    field = RunFilterForm(data)[name]
+    if name not in OFFERED:
         shape = '<label class="{}">{} {}</label>'
         kind = "row" if isinstance(field.field, forms.MultipleChoiceField) else "stack"
         return format_html(shape, kind, field.label, field.as_widget(attrs={"class": "field"}))
-    address = reverse("runs:values", args=[context["project"].slug, field.name])
-    values = f"values-{field.name}"
+    address = reverse("runs:values", args=[slug, name])
+    values = f"values-{name}"
     control = field.as_widget(attrs={"class": "field", "list": values, "autocomplete": "off"})
     return format_html(_OFFERING, field.label, control, values, address)
 

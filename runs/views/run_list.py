@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 
 from runs.access import get_project_or_404
 from runs.accounts.models import Project
-from runs.filters import COLUMNS, RunFilterForm
+from runs.filters import COLUMNS, read_filters
 from runs.models import LabelKind, Run, RunLabel
 
 ROWS = 50
@@ -18,7 +18,7 @@ VALUES_OFFERED = 100
 @require_safe
 def run_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_project_or_404(request, slug)
-    form = RunFilterForm(request.GET)
+    form = read_filters(request)
     if any(not value for values in request.GET.lists() for value in values[1]):
         return redirect(f"{request.path}?{form.query()}".rstrip("?"))
     page = form.page(project, ROWS)

@@ -5,6 +5,8 @@ from decimal import Decimal
 
 import pytest
 from django.http import QueryDict
+from django.test import Client
+from django.utils import timezone
 
 from runs.filters import RunFilterForm
 from runs.models import Run, RunLabel
@@ -130,3 +132,24 @@ def test_a_chip_can_be_taken_off_and_keeps_the_rest() -> None:
 def test_a_cursor_reads_back_as_it_was_written() -> None:
     cursor = Cursor(datetime(1969, 7, 20, 20, 17, 40, 123456, tzinfo=UTC), 7)
     assert Cursor.parse(str(cursor)) == cursor
+
+
+@pytest.mark.parametrize("query", ["agent=café", "agent=caf%C3%A9", "last=1h&agent=café"])
+def test_an_address_may_hold_letters_as_they_are(api_key, make_run, query: str) -> None:
+    make_run("a", agent="café")
+    make_run("b")
+    Run.objects.update(sort_at=timezone.now())
+    sent = {"QUERY_STRING": query.encode().decode("latin-1")}  # as WSGI hands it on
+    for _ in range(2):
+        answer = Client().get(
+            "/api/v1/runs", headers={"Authorization": f"Bearer {api_key}"}, **sent
+        )
+        assert [run["id"] for run in answer.json()["results"]] == ["a"]
+
+
+def test_a_kept_filter_goes_by_the_clock(api, make_run) -> None:
+    make_run("a")
+    Run.objects.update(sort_at=timezone.now() - timedelta(minutes=59))
+    assert len(api("GET", "/api/v1/runs?last=1h").json()["results"]) == 1
+    Run.objects.update(sort_at=timezone.now() - timedelta(minutes=61))
+    assert api("GET", "/api/v1/runs?last=1h").json()["results"] == []
