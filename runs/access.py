@@ -8,6 +8,7 @@ from __future__ import annotations
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest
 
+from runs import bulk
 from runs.accounts.models import Membership, Project, Role, User
 from runs.models import Effect, Run
 
@@ -33,12 +34,12 @@ def get_membership_or_404(request: HttpRequest, slug: str, needs: Role = Role.VI
     role does not cover `needs`. Keeps the membership on the request for templates.
     """
     user = signed_in(request)
-    membership = (
-        Membership.objects.select_related("project").filter(user=user, project__slug=slug).first()
-    )
-    if membership is None:
+    project = bulk.get(Project, slug=slug)
+    membership = bulk.get(Membership, user_id=user.pk, project_id=project.pk) if project else None
+    if project is None or membership is None:
         raise Http404
     membership.user = user
+    membership.project = project
     request.membership = membership  # type: ignore[attr-defined]
     if not Role(membership.role).covers(needs):
         raise PermissionDenied(f"This needs the role {needs}; yours is {membership.role}.")
@@ -53,7 +54,7 @@ def get_project_or_404(request: HttpRequest, slug: str, needs: Role = Role.VIEWE
 def get_run_or_404(request: HttpRequest, slug: str, run_id: str, needs: Role = Role.VIEWER) -> Run:
     """The run with this external id in a project the person belongs to."""
     project = get_project_or_404(request, slug, needs)
-    run = Run.objects.filter(project=project, external_id=run_id).first()
+    run = bulk.get(Run, project_id=project.pk, external_id=run_id)
     if run is None:
         raise Http404
     run.project = project
@@ -61,7 +62,7 @@ def get_run_or_404(request: HttpRequest, slug: str, run_id: str, needs: Role = R
 
 
 def get_effect_or_404(run: Run, seq: int) -> Effect:
-    effect = Effect.objects.filter(run=run, seq=seq).first()
+    effect = bulk.get(Effect, run_id=run.pk, seq=seq)
     if effect is None:
         raise Http404
     effect.run = run

@@ -1,7 +1,7 @@
-"""Many rows in, fast: COPY on PostgreSQL, one prepared statement on SQLite.
+"""Many rows in and one row out, fast: COPY on PostgreSQL, one prepared statement on SQLite.
 
 The only module beside `runs/search/` that differs by database. It writes what the ORM would write
-for the same values (each field prepares its own), without an object per row.
+for the same values and reads what the ORM would read (each field prepares its own).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import connection, models, transaction
 
@@ -23,6 +23,8 @@ the time, for the server too)."""
 
 Row = Sequence[Any]
 Convert = Callable[[Any], Any]
+Readers = list[tuple[int, Any, list[Callable[[Any, Any, Any], Any]]]]
+M = TypeVar("M", bound=models.Model)
 
 
 @contextmanager
@@ -81,12 +83,42 @@ def find(model: type[models.Model], columns: Sequence[str], **equal: Any) -> Row
     sql = _select(model, tuple(columns), tuple(equal))
     with _cursor() as cursor:
         row: Row | None = cursor.execute(_spelled(sql), list(equal.values())).fetchone()
-    return None if row is None else [_read(model, c, v) for c, v in zip(columns, row, strict=True)]
+    return None if row is None else _read(_readers(model, tuple(columns)), row)
 
 
-def _read(model: type[models.Model], name: str, value: Any) -> Any:
-    is_json = isinstance(model._meta.get_field(name), models.JSONField)
-    return json.loads(value) if is_json and isinstance(value, str) else value
+def get(model: type[M], **equal: Any) -> M | None:
+    """The one object that has these values, or None; as quick as `find`."""
+    row = find(model, _all_columns(model), **equal)
+    return None if row is None else model.from_db("default", _all_columns(model), row)
+
+
+def _read(readers: Readers, row: Row) -> Row:
+    values = list(row)
+    for place, column, converts in readers:
+        for convert in converts:
+            values[place] = convert(values[place], column, connection)
+    return values
+
+
+@lru_cache(64)
+def _readers(model: type[models.Model], columns: tuple[str, ...]) -> Readers:
+    """The columns whose values the database gives in another form, with what reads them."""
+    found = []
+    for place, name in enumerate(columns):
+        field: Any = model._meta.get_field(name)
+        column = field.get_col(model._meta.db_table)
+        converts = [
+            *connection.ops.get_db_converters(column),
+            *column.get_db_converters(connection),
+        ]
+        if converts:
+            found.append((place, column, converts))
+    return found
+
+
+@lru_cache(64)
+def _all_columns(model: type[models.Model]) -> tuple[str, ...]:
+    return tuple(field.attname for field in model._meta.concrete_fields)
 
 
 def update(model: type[models.Model], columns: Sequence[str], rows: Sequence[Row]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -58,12 +58,14 @@ EFFECT = (
     "content_hash",
     "redactions",
 )
-
+USAGE = tuple(f"{name}_tokens" for name in TOKENS)
+EFFECT_ROW = ("effect_id", "parent_id", "cost", "wire_segment_id", *EFFECT, *USAGE)
+"""The columns `effect` needs: rows of them cost half of what whole effects do."""
 
 LISTED = (
     *("id", "external_id", "sort_at", "end_user", "models_used", "cost", "tokens_complete"),
     *(f"{family}_count" for family in ("effect", "model", "tool", "memory", "search")),
-    *(f"{name}_tokens" for name in TOKENS),
+    *USAGE,
     *RUN_IN_LIST,
 )
 """The columns `run_in_list` needs: rows of them cost half of what whole runs do."""
@@ -109,19 +111,22 @@ def run_alone(run: Run, slug: str) -> dict[str, Any]:
     }
 
 
-def effect(row: Effect) -> dict[str, Any]:
+def effect(row: Sequence[Any]) -> dict[str, Any]:
+    """One effect, from a row of the columns `EFFECT_ROW`."""
+    effect_id, parent_id, cost, wire_segment, *others = row
     return {
-        "id": row.effect_id,
-        "parent_id": row.parent_id or None,
-        **{name: getattr(row, name) for name in EFFECT},
-        "usage": _tokens(row),
-        "cost": dollars(row.cost),
-        "has_wire": row.wire_segment_id is not None,
+        "id": effect_id,
+        "parent_id": parent_id or None,
+        **dict(zip(EFFECT, others, strict=False)),
+        "usage": dict(zip(USAGE, others[len(EFFECT) :], strict=True)),
+        "cost": dollars(cost),
+        "has_wire": wire_segment is not None,
     }
 
 
-def effects(rows: Iterable[Effect]) -> list[dict[str, Any]]:
-    return [effect(row) for row in rows]
+def row_of(effect: Effect) -> tuple[Any, ...]:
+    """The columns `EFFECT_ROW` of a whole effect."""
+    return tuple(getattr(effect, name) for name in EFFECT_ROW)
 
 
 def dollars(cost: Decimal | None) -> float | None:
@@ -129,4 +134,4 @@ def dollars(cost: Decimal | None) -> float | None:
 
 
 def _tokens(row: Any) -> dict[str, int | None]:
-    return {f"{name}_tokens": getattr(row, f"{name}_tokens") for name in TOKENS}
+    return {name: getattr(row, name) for name in USAGE}
