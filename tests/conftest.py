@@ -41,6 +41,14 @@ def django_db_setup(django_db_setup: None, django_db_blocker) -> Iterator[None]:
                 )
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _quick_passwords(django_test_environment: None) -> None:
+    """Argon2 is slow on purpose, and hundreds of tests make a person."""
+    from django.conf import settings
+
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
 @pytest.fixture(autouse=True)
 def _clean_process_caches() -> Iterator[None]:
     """Ids come again after a rollback, so nothing kept in the process may outlive a test."""

@@ -10,11 +10,6 @@ from django.test import Client
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
-@pytest.fixture(autouse=True)
-def _fast_hashes(settings) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
 @pytest.fixture
 def signed_in() -> Callable[..., Client]:
     """signed_in(user) -> a browser with that person's session."""

@@ -22,9 +22,13 @@ ARGS = [
 ]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator:
-    """The browser; skipped visibly where there is none, a failure in CI."""
+    """The browser; skipped visibly where there is none, a failure in CI.
+
+    Not for longer than a module: while it is open this thread has a running event loop, in which
+    code that starts one of its own (`asyncio.run`) would fail.
+    """
     if not Path(CHROMIUM).exists():
         message = f"no Chromium at {CHROMIUM} (set CHROMIUM)"
         pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
