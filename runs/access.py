@@ -55,7 +55,7 @@ def get_run_or_404(request: HttpRequest, slug: str, run_id: str, needs: Role = R
     """The run with this external id in a project the person belongs to."""
     project = get_project_or_404(request, slug, needs)
     run = bulk.get(Run, project_id=project.pk, external_id=run_id)
-    if run is None:
+    if run is None or run.deleted_at is not None:
         raise Http404
     run.project = project
     return run

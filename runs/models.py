@@ -11,7 +11,7 @@ from django.db import models
 from django.utils import timezone
 
 from runs.accounts.models import Project
-from runs.querysets import EffectQuerySet, RunQuerySet
+from runs.querysets import EffectQuerySet, RunQuerySet, VisibleRuns
 
 NAME = 200
 """Characters an id, key or name may have (the ingest limit of the same size)."""
@@ -122,8 +122,12 @@ class Run(models.Model):
     """What `runs.ingest` remembers to keep this row the same whatever order batches come in."""
     bytes_received = models.BigIntegerField(default=0)
     bytes_stored = models.BigIntegerField(default=0)
+    deleted_at = models.DateTimeField(null=True)
+    """When somebody deleted it: from then on nobody sees it, and soon it is gone."""
 
-    objects = RunQuerySet.as_manager()
+    objects = VisibleRuns()
+    everything = RunQuerySet.as_manager()
+    """With the deleted ones that can still be brought back: for `runs.curate`."""
 
     class Meta:
         constraints = [
@@ -166,15 +170,14 @@ class Run(models.Model):
                 name="run_replays",
                 condition=models.Q(is_replay=True),
             ),
+            models.Index(fields=["project", "cost", "id"], name="run_cost"),
+            models.Index(fields=["project", "duration_ms", "id"], name="run_duration"),
+            models.Index(fields=["project", "total_tokens", "id"], name="run_tokens"),
+            models.Index(fields=["project", "effect_count", "id"], name="run_effects"),
             models.Index(
-                fields=["project", "cost"],
-                name="run_cost",
-                condition=models.Q(cost__isnull=False),
-            ),
-            models.Index(
-                fields=["project", "duration_ms"],
-                name="run_duration",
-                condition=models.Q(duration_ms__isnull=False),
+                fields=["deleted_at"],
+                name="run_deleted",
+                condition=models.Q(deleted_at__isnull=False),
             ),
         ]
 
@@ -346,3 +349,6 @@ class Tombstone(models.Model):
 
     def __str__(self) -> str:
         return self.external_id
+
+
+from runs.search.models import SearchState, SearchText  # noqa: E402, F401  (of this app)

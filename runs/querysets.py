@@ -21,6 +21,16 @@ class RunQuerySet(models.QuerySet["Run"]):
         return self.defer("metadata", "warnings", "ledger")
 
 
+class Visible(models.Manager["Run"]):
+    """All runs but those somebody deleted a moment ago."""
+
+    def get_queryset(self) -> models.QuerySet[Run]:
+        return super().get_queryset().filter(deleted_at=None)
+
+
+VisibleRuns = Visible.from_queryset(RunQuerySet)
+
+
 class EffectQuerySet(models.QuerySet["Effect"]):
     def after(self, seq: int, limit: int) -> EffectQuerySet:
         """The next `limit` effects behind position `seq`, in order."""

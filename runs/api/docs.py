@@ -14,6 +14,7 @@ from drf_spectacular.utils import (
 )
 from rest_framework import serializers
 
+from runs.filters import SORTS
 from runs.models import EffectStatus, Family, RunStatus
 
 Decorator = Callable[[Any], Any]
@@ -296,7 +297,7 @@ _FILTERS = (
     _query("has_errors", enum=["yes", "no"], text="`yes`: some effect failed; `no`: none did"),
     _query("review", enum=["yes", "no"], text="`yes`: has divergences to review; `no`: has none"),
     _query("kind", enum=["original", "replay"], text="`replay`: made by a replay"),
-    _query("sort", enum=["started"], text="`started`: oldest first; left out: newest first"),
+    _query("sort", enum=list(SORTS), text="By what, `-` for most first; left out: newest first"),
 )  # fmt: skip
 list_runs = _read(
     "list_runs",

@@ -22,7 +22,7 @@ from runs.api.auth import project_id_of, project_of
 from runs.api.ingest import EffectsIn, RunsIn
 from runs.filters import RunFilterForm, read_filters
 from runs.models import Effect, Family, Run
-from runs.paging import Cursor, page
+from runs.paging import Cursor, Order, page
 from runs.refusals import Refused
 
 MAX_RUNS = 200
@@ -42,8 +42,9 @@ class ReadView(APIView):
 
     def run_key(self, request: Request, run_id: str) -> int:
         """The primary key of the run, for what needs no more of it."""
-        found = bulk.find(Run, ("id",), project_id=project_id_of(request), external_id=run_id)
-        if found is None:
+        its = {"project_id": project_id_of(request), "external_id": run_id}
+        found = bulk.find(Run, ("id", "deleted_at"), **its)
+        if found is None or found[1] is not None:
             raise Refused("not_found", "There is no run of this id.")
         return int(found[0])
 
@@ -59,14 +60,15 @@ class RunsView(RunsIn):
     def get(self, request: Request) -> HttpResponseBase:
         project = project_of(request)
         form = _filters(request)
-        runs, by = form.matching(project)
+        listed, order = form.matching(project), form.order
         found = page(
-            runs.values_list(*shapes.LISTED, named=True),
-            after=_cursor(request, "cursor"),
-            before=_cursor(request, "before"),
+            listed.runs.values_list(*shapes.LISTED, named=True),
+            after=_cursor(request, "cursor", order),
+            before=_cursor(request, "before", order),
             limit=number(request, "limit", _DEFAULT, 1, MAX_RUNS),
-            oldest_first=form.values.get("sort") == "started",
-            by=by,
+            order=order,
+            by=listed.by,
+            among=listed.among,
         )
         return _json(
             {
@@ -176,10 +178,10 @@ def _filters(request: Request) -> RunFilterForm:
     return form
 
 
-def _cursor(request: Request, name: str) -> Cursor | None:
+def _cursor(request: Request, name: str, order: Order) -> Cursor | None:
     text = request.query_params.get(name)
     try:
-        return Cursor.parse(text) if text else None
+        return Cursor.parse(text, order.column) if text else None
     except ValueError:
         raise Refused("invalid", "This place in the list is not one of ours.", name) from None
 

@@ -20,7 +20,8 @@ from django.utils.http import urlencode
 from django.utils.safestring import mark_safe
 
 from runs import display, timeline
-from runs.filters import COLUMNS, RunFilterForm
+from runs.filters import RunFilterForm
+from runs.matching import COLUMNS
 from runs.messages import exact, facts
 from runs.messages.loose import clean
 from runs.messages.parts import Media

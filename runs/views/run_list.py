@@ -8,7 +8,8 @@ from django.views.decorators.http import require_safe
 
 from runs.access import get_project_or_404
 from runs.accounts.models import Project
-from runs.filters import COLUMNS, read_filters
+from runs.filters import read_filters
+from runs.matching import COLUMNS
 from runs.models import LabelKind, Run, RunLabel
 
 ROWS = 50

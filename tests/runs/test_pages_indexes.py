@@ -7,7 +7,7 @@ from django.db import connection
 from django.http import QueryDict
 from django.test.utils import CaptureQueriesContext
 
-from runs import filters
+from runs import matching
 from runs.accounts.models import Project
 from runs.filters import RunFilterForm
 from runs.models import Run, RunLabel
@@ -100,7 +100,7 @@ def test_of_several_filters_one_that_few_pass_gives_the_keys(project, thirty_run
 
 
 def test_what_many_runs_pass_is_read_in_time(project, thirty_runs, monkeypatch) -> None:
-    monkeypatch.setattr(filters, "FEW", 3)
+    monkeypatch.setattr(matching, "FEW", 3)
     assert "run_started" in plan(statements(project, "cost_min=0.1&duration_min=1")[-1])
 
 
@@ -124,7 +124,7 @@ def test_what_many_runs_pass_is_read_in_time(project, thirty_runs, monkeypatch) 
 def test_the_same_runs_are_found_whichever_way(
     project, thirty_runs, monkeypatch, few, query, found
 ) -> None:
-    monkeypatch.setattr(filters, "FEW", few)
+    monkeypatch.setattr(matching, "FEW", few)
     runs = RunFilterForm(QueryDict(query)).page(project).runs
     assert [run.external_id for run in runs] == [f"r{n}" for n in found.split()]
     assert not RunFilterForm(QueryDict(query)).page(Project.objects.create(slug="b", name="B")).runs
