@@ -8,7 +8,6 @@ from runs.messages.loose import items, obj, text
 from runs.messages.openai_chat import failure
 from runs.messages.parts import (
     Answer,
-    Call,
     Data,
     Media,
     Message,
@@ -19,22 +18,31 @@ from runs.messages.parts import (
     Text,
     Tool,
 )
+from runs.messages.turns import call, turn
 
 _REQUEST = {"messages", "system", "tools"}
 
 
 def request(body: dict[str, Any], pointer: str) -> Request:
-    turns = tuple(
-        _turn(one, f"{pointer}/messages/{i}") for i, one in enumerate(items(body.get("messages")))
-    )
     return Request(
         "completion",
-        messages=(*_system(body, pointer), *turns),
+        messages=(
+            *_system(body, pointer),
+            *messages(body.get("messages"), f"{pointer}/messages"),
+        ),
         tools=tuple(
             _tool(one, f"{pointer}/tools/{i}") for i, one in enumerate(items(body.get("tools")))
         ),
         facts=facts_of(body, _REQUEST),
         parts=structured(body, _REQUEST, pointer),
+    )
+
+
+def messages(value: object, pointer: str) -> tuple[Message, ...]:
+    return tuple(
+        message
+        for index, one in enumerate(items(value))
+        for message in _turn(one, f"{pointer}/{index}")
     )
 
 
@@ -51,7 +59,7 @@ def blocks(value: object, pointer: str) -> list[Part]:
     """Content: text, or a list of blocks."""
     if isinstance(value, str):
         return [Text(value, pointer)] if value else []
-    return [_block(one, f"{pointer}/{index}") for index, one in enumerate(items(value))]
+    return [block(one, f"{pointer}/{index}") for index, one in enumerate(items(value))]
 
 
 def _system(body: dict[str, Any], pointer: str) -> tuple[Message, ...]:
@@ -60,10 +68,10 @@ def _system(body: dict[str, Any], pointer: str) -> tuple[Message, ...]:
     return (Message("system", said, at, raw=body.get("system")),) if said else ()
 
 
-def _turn(value: object, pointer: str) -> Message:
-    turn = obj(value)
-    said = tuple(blocks(turn.get("content"), f"{pointer}/content"))
-    return Message(text(turn.get("role")) or "message", said, pointer, raw=value)
+def _turn(value: object, pointer: str) -> tuple[Message, ...]:
+    members = obj(value)
+    said = tuple(blocks(members.get("content"), f"{pointer}/content"))
+    return turn(text(members.get("role")), said, pointer, value)
 
 
 def _tool(value: object, pointer: str) -> Tool:
@@ -73,11 +81,12 @@ def _tool(value: object, pointer: str) -> Tool:
     return Tool(name, text(offer.get("description")), schema, pointer, raw=value)
 
 
-def _block(value: object, pointer: str) -> Part:
-    block = obj(value)
-    read = _READERS.get(text(block.get("type")))
-    shown = read(block, pointer) if read else None
-    return shown or Data(value, pointer, text(block.get("type")), unknown=True)
+def block(value: object, pointer: str) -> Part:
+    members = obj(value)
+    kind = text(members.get("type"))
+    read = _result if kind.endswith("_tool_result") else _READERS.get(kind)
+    shown = read(members, pointer) if read else None
+    return shown or Data(value, pointer, kind, unknown=True)
 
 
 def _text(block: dict[str, Any], pointer: str) -> Part | None:
@@ -102,7 +111,7 @@ def _thinking(block: dict[str, Any], pointer: str) -> Part | None:
 
 def _use(block: dict[str, Any], pointer: str) -> Part | None:
     identity, name = text(block.get("id")), text(block.get("name"))
-    return Call(identity, name, block.get("input"), f"{pointer}/input")
+    return call(block.get("input"), f"{pointer}/input", identity, name, text=False)
 
 
 def _result(block: dict[str, Any], pointer: str) -> Part | None:

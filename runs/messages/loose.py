@@ -4,6 +4,10 @@ instead of failing, so that no record can break the page that shows it."""
 import re
 from typing import Any
 
+from runs.messages import exact
+
+_OPENED = 2_000_000
+"""Characters up to which a pointer may lead into the JSON that a text holds."""
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _SPACE = re.compile(r"\s+")
 
@@ -25,6 +29,12 @@ def pick(value: object, *path: str) -> Any:
     for key in path:
         value = obj(value).get(key)
     return value
+
+
+def named(members: dict[str, Any], *names: str) -> tuple[str, Any]:
+    """The first of `names` that is there and not null, with its value; (last name, None) else."""
+    found = ((name, members[name]) for name in names if members.get(name) is not None)
+    return next(found, (names[-1], None))
 
 
 def clean(value: str) -> str:
@@ -53,16 +63,27 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def _inside(value: object) -> object:
+    if not isinstance(value, str) or len(value) > _OPENED:
+        return value
+    try:
+        return exact.loads(value)
+    except ValueError:
+        return None
+
+
 def escape(key: str) -> str:
     """An object key as a step of a JSON pointer (RFC 6901)."""
     return key.replace("~", "~0").replace("/", "~1")
 
 
 def at(document: object, pointer: str) -> Any:
-    """The value at a JSON pointer. Raises KeyError where there is none."""
+    """The value at a JSON pointer, which may lead on into JSON that a text holds.
+    Raises KeyError where there is none."""
     value = document
     for step in pointer.split("/")[1:] if pointer else []:
         key = step.replace("~1", "/").replace("~0", "~")
+        value = _inside(value)
         if isinstance(value, dict):
             value = value[key]
         elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):

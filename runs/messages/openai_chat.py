@@ -5,7 +5,7 @@ from typing import Any
 
 from runs.messages import exact
 from runs.messages.facts import facts_of, rest, structured, usage_facts
-from runs.messages.loose import items, obj, pick, text
+from runs.messages.loose import items, named, obj, pick, text
 from runs.messages.parts import (
     Answer,
     Call,
@@ -20,19 +20,27 @@ from runs.messages.parts import (
     Text,
     Tool,
 )
+from runs.messages.turns import call, turn
 
 _TURN = {"role", "content", "name", "tool_calls", "tool_call_id", "refusal", "reasoning_content",
-         "reasoning", "annotations"}  # fmt: skip
+         "reasoning", "annotations", "function_call"}  # fmt: skip
 
 
 def request(body: dict[str, Any], pointer: str) -> Request:
-    turns = items(body.get("messages"))
     return Request(
         "completion",
-        messages=tuple(_turn(obj(one), f"{pointer}/messages/{i}") for i, one in enumerate(turns)),
+        messages=messages(body.get("messages"), f"{pointer}/messages"),
         tools=offers(body.get("tools"), f"{pointer}/tools"),
         facts=facts_of(body, {"messages", "tools"}),
         parts=structured(body, {"messages", "tools"}, pointer),
+    )
+
+
+def messages(value: object, pointer: str) -> tuple[Message, ...]:
+    return tuple(
+        message
+        for index, one in enumerate(items(value))
+        for message in _turn(one, f"{pointer}/{index}")
     )
 
 
@@ -55,7 +63,7 @@ def answer(body: dict[str, Any], pointer: str) -> Answer:
 def failure(value: object, pointer: str) -> Failure:
     """The error object that OpenAI and those like it answer with."""
     error = obj(value)
-    kind = text(error.get("type")) or "error"
+    kind = text(error.get("type")) or text(error.get("status")) or "error"
     said = text(error.get("message")) or exact.compact(value)
     return Failure(kind, said, facts_of(error, {"message", "type"}), pointer=pointer)
 
@@ -69,64 +77,63 @@ def _offer(value: object, pointer: str) -> Tool:
     offer = obj(value)
     function = obj(offer.get("function")) or offer
     name = text(function.get("name")) or text(offer.get("type"))
-    schema = function.get("parameters") or {k: v for k, v in offer.items() if k != "type"}
+    schema = named(function, "parameters", "inputSchema", "input_schema")[1]
+    if schema is None:
+        schema = {k: v for k, v in offer.items() if k != "type"}
     return Tool(name, text(function.get("description")), schema, pointer, raw=value)
 
 
-def arguments(value: object, pointer: str, identity: str, name: str) -> Call:
-    """A call whose arguments are JSON in a string."""
-    if not isinstance(value, str):
-        return Call(identity, name, value, pointer)
-    try:
-        return Call(identity, name, exact.loads(value) if value else {}, pointer)
-    except ValueError:
-        return Call(identity, name, None, pointer, invalid=value)
+def _turn(value: object, pointer: str) -> tuple[Message, ...]:
+    members = obj(value)
+    role = text(members.get("role")) or "message"
+    said = tuple(_turn_parts(members, pointer))
+    if role not in ("tool", "function"):
+        return turn(role, said, pointer, value, text(members.get("name")))
+    identity, name = text(members.get("tool_call_id")), text(members.get("name"))
+    return (Message("tool", (Result(identity, name, said, pointer),), pointer, raw=value),)
 
 
-def _turn(turn: dict[str, Any], pointer: str) -> Message:
-    role = text(turn.get("role")) or "message"
-    said = _turn_parts(turn, pointer)
-    if role in ("tool", "function"):
-        identity, name = text(turn.get("tool_call_id")), text(turn.get("name"))
-        said = [Result(identity, name, tuple(said), pointer)]
-    return Message(role, tuple(said), pointer, text(turn.get("name")), raw=turn)
-
-
-def _turn_parts(turn: dict[str, Any], pointer: str) -> list[Part]:
-    thought = turn.get("reasoning_content") or turn.get("reasoning")
+def _turn_parts(members: dict[str, Any], pointer: str) -> list[Part]:
+    thought = members.get("reasoning_content") or members.get("reasoning")
     parts: list[Part] = []
     if isinstance(thought, str) and thought:
         parts.append(Reasoning(thought, f"{pointer}/reasoning_content"))
-    parts += content(turn.get("content"), f"{pointer}/content")
-    if isinstance(turn.get("refusal"), str):
-        parts.append(Text(turn["refusal"], f"{pointer}/refusal", "refusal"))
-    for index, call in enumerate(items(turn.get("tool_calls"))):
-        parts.append(_call(obj(call), f"{pointer}/tool_calls/{index}"))
-    return [*parts, *rest(turn, _TURN, pointer)]
+    parts += content(members.get("content"), f"{pointer}/content")
+    if isinstance(members.get("refusal"), str):
+        parts.append(Text(members["refusal"], f"{pointer}/refusal", "refusal"))
+    for index, one in enumerate(items(members.get("tool_calls"))):
+        parts.append(_call(obj(one), f"{pointer}/tool_calls/{index}"))
+    if isinstance(members.get("function_call"), dict):  # before there were tools
+        parts.append(_call({"function": members["function_call"]}, pointer))
+    return [*parts, *rest(members, _TURN, pointer)]
 
 
-def _call(call: dict[str, Any], pointer: str) -> Part:
-    function = obj(call.get("function"))
+def _call(members: dict[str, Any], pointer: str) -> Part:
+    function = obj(members.get("function"))
+    identity, name = text(members.get("id")), text(function.get("name"))
+    if isinstance(members.get("custom"), dict):  # its input is a text of its own kind
+        custom = members["custom"]
+        return Call(
+            identity, text(custom.get("name")), custom.get("input"), f"{pointer}/custom/input"
+        )
     if not function:
-        return Data(call, pointer, text(call.get("type")), unknown=True)
-    at = f"{pointer}/function/arguments"
-    return arguments(
-        function.get("arguments"), at, text(call.get("id")), text(function.get("name"))
-    )
+        return Data(members, pointer, text(members.get("type")), unknown=True)
+    return call(function.get("arguments"), f"{pointer}/function/arguments", identity, name)
 
 
 def content(value: object, pointer: str) -> list[Part]:
     """A message's content: text, or a list of typed parts (chat and responses spellings)."""
     if isinstance(value, str):
         return [Text(value, pointer)] if value else []
-    return [_part(one, f"{pointer}/{index}") for index, one in enumerate(items(value))]
+    return [part(one, f"{pointer}/{index}") for index, one in enumerate(items(value))]
 
 
-def _part(value: object, pointer: str) -> Part:
-    part = obj(value)
-    read = _READERS.get(text(part.get("type")))
-    shown = read(part, pointer) if read else None
-    return shown or Data(value, pointer, text(part.get("type")), unknown=True)
+def part(value: object, pointer: str) -> Part:
+    members = obj(value)
+    kind = text(members.get("type"))
+    read = _READERS.get(kind)
+    shown = read(members, pointer) if read else None
+    return shown or Data(value, pointer, kind, unknown=True)
 
 
 def _text(part: dict[str, Any], pointer: str) -> Part | None:

@@ -1,12 +1,14 @@
 """OpenAI Responses: a conversation as a list of items."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from runs.messages.facts import facts_of, structured, usage_facts
 from runs.messages.loose import items, obj, pick, text
-from runs.messages.openai_chat import arguments, content, failure, offers
-from runs.messages.parts import Answer, Data, Message, Part, Reasoning, Request, Result, Text
+from runs.messages.openai_chat import content, failure, offers
+from runs.messages.parts import Answer, Call, Data, Message, Part, Reasoning, Request, Result, Text
+from runs.messages.turns import call, turn
 
 _REQUEST = {"input", "instructions", "tools"}
 
@@ -45,13 +47,28 @@ def _instructions(body: dict[str, Any], pointer: str) -> tuple[Message, ...]:
 def _input(value: object, pointer: str) -> tuple[Message, ...]:
     if isinstance(value, str):
         return (Message("user", (Text(value, pointer),), pointer, raw=value),)
-    return tuple(_item(one, f"{pointer}/{index}") for index, one in enumerate(items(value)))
+    return messages(value, pointer)
 
 
-def _item(value: object, pointer: str) -> Message:
+def messages(value: object, pointer: str) -> tuple[Message, ...]:
+    """Items as turns: what the model thought, said and called in a row is one turn of its own."""
+    made: list[Message] = []
+    for index, one in enumerate(items(value)):
+        at = f"{pointer}/{index}"
+        for message in turn(_role(one), tuple(_parts(one, at)), at, [one]):
+            if made and message.role == made[-1].role == "assistant":
+                message = _joined(made.pop(), message)
+            made.append(message)
+    return tuple(made)
+
+
+def _role(value: object) -> str:
     item = obj(value)
-    role = text(item.get("role")) or _ROLES.get(text(item.get("type")), "assistant")
-    return Message(role, tuple(_parts(value, pointer)), pointer, raw=value)
+    return text(item.get("role")) or _ROLES.get(text(item.get("type")), "assistant")
+
+
+def _joined(first: Message, second: Message) -> Message:
+    return replace(first, parts=first.parts + second.parts, raw=first.raw + second.raw)
 
 
 def _parts(value: object, pointer: str) -> list[Part]:
@@ -69,7 +86,9 @@ def _unknown(value: object, pointer: str) -> Data:
 def _call(item: dict[str, Any], pointer: str) -> list[Part]:
     key = "input" if "input" in item else "arguments"
     identity, name = text(item.get("call_id")), text(item.get("name"))
-    return [arguments(item.get(key), f"{pointer}/{key}", identity, name)]
+    if item.get("type") == "custom_tool_call":  # its input is a text of its own kind
+        return [Call(identity, name, item.get(key), f"{pointer}/{key}")]
+    return [call(item.get(key), f"{pointer}/{key}", identity, name)]
 
 
 def _output(item: dict[str, Any], pointer: str) -> list[Part]:

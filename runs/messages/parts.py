@@ -1,7 +1,9 @@
 """One view model of what an agent said, was told and was offered, whatever provider spoke.
 
 `pointer` is always the JSON pointer (RFC 6901) of the thing inside the recorded document, so that
-the page can offer the whole of what it shortens. Templates choose a card by `kind`.
+the page can offer the whole of what it shortens. Where a thing stood and how it was spelled there
+(`pointer`, `raw`) is not what was said: two messages are equal if they say the same.
+Templates choose a card by `kind`.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ class Fact:
 @dataclass(frozen=True, slots=True)
 class Text:
     text: str
-    pointer: str
+    pointer: str = field(compare=False)
     label: str = ""
     citations: tuple[str, ...] = ()
     kind: ClassVar[str] = "text"
@@ -30,20 +32,22 @@ class Text:
 @dataclass(frozen=True, slots=True)
 class Reasoning:
     text: str
-    pointer: str
+    pointer: str = field(compare=False)
     redacted: bool = False
     kind: ClassVar[str] = "reasoning"
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool call the model asked for. `invalid` is its argument text where that was no JSON."""
+    """A tool call the model asked for. `invalid` is its argument text where that was no JSON;
+    `opened` says that the arguments were JSON in a text once more than the dialect has it."""
 
     id: str
     name: str
     arguments: Any
-    pointer: str
+    pointer: str = field(compare=False)
     invalid: str | None = None
+    opened: bool = False
     kind: ClassVar[str] = "call"
 
 
@@ -54,7 +58,7 @@ class Result:
     call_id: str
     name: str
     parts: tuple[Part, ...]
-    pointer: str
+    pointer: str = field(compare=False)
     is_error: bool = False
     kind: ClassVar[str] = "result"
 
@@ -68,7 +72,7 @@ class Media:
     source: str
     value: Any
     media_type: str
-    pointer: str
+    pointer: str = field(compare=False)
     name: str = ""
     detail: str = ""
     kind: ClassVar[str] = "media"
@@ -94,7 +98,7 @@ class Data:
     """JSON: a structured result, or (`unknown`) a shape no adapter knows, shown as it is."""
 
     value: Any
-    pointer: str
+    pointer: str = field(compare=False)
     label: str = ""
     unknown: bool = False
     kind: ClassVar[str] = "data"
@@ -109,9 +113,9 @@ class Message:
 
     role: str
     parts: tuple[Part, ...]
-    pointer: str
+    pointer: str = field(compare=False)
     name: str = ""
-    raw: Any = field(default=None, repr=False)
+    raw: Any = field(default=None, repr=False, compare=False)
 
     @property
     def heading(self) -> str:
@@ -128,8 +132,8 @@ class Tool:
     name: str
     description: str
     parameters: Any
-    pointer: str
-    raw: Any = field(default=None, repr=False)
+    pointer: str = field(compare=False)
+    raw: Any = field(default=None, repr=False, compare=False)
 
     @property
     def signature(self) -> str:
@@ -148,7 +152,7 @@ class Document:
 
     id: str
     parts: tuple[Part, ...]
-    pointer: str
+    pointer: str = field(compare=False)
     score: str = ""
     facts: tuple[Fact, ...] = ()
 
@@ -164,7 +168,7 @@ class Failure:
     """What caused it, outermost first."""
     body: str = ""
     """The provider's own words."""
-    pointer: str = ""
+    pointer: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +195,7 @@ class Answer:
     finish: str = ""
     status: str = ""
     failure: Failure | None = None
-    raw: Any = field(default=None, repr=False)
+    raw: Any = field(default=None, repr=False, compare=False)
     """The answered turn's content as recorded, to find it again in the next request."""
 
     @property

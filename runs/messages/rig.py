@@ -5,9 +5,21 @@ from itertools import islice
 from typing import Any
 
 from runs.messages import exact
+from runs.messages.dialects import foreign_turns
 from runs.messages.facts import facts_of, name_of, rest, say, usage_facts
 from runs.messages.loose import items, obj, pick, plural, text
-from runs.messages.parts import Answer, Data, Document, Fact, Failure, Media, Part, Request, Text
+from runs.messages.parts import (
+    Answer,
+    Data,
+    Document,
+    Fact,
+    Failure,
+    Media,
+    Message,
+    Part,
+    Request,
+    Text,
+)
 from runs.messages.rig_parts import messages, parts, tools, unknown
 
 KIND = "/kind"
@@ -60,8 +72,8 @@ def failure(value: object, pointer: str) -> Failure:
 
 def _completion(kind: dict[str, Any]) -> Request:
     asked, base = obj(kind.get("request")), f"{KIND}/request"
-    turns = messages(asked.get("chat_history"), f"{base}/chat_history")
-    turns += messages(asked.get("messages"), f"{base}/messages")
+    turns = _turns(asked.get("chat_history"), f"{base}/chat_history")
+    turns += _turns(asked.get("messages"), f"{base}/messages")
     system = asked.get("system")
     if system not in (None, []):  # a later F1 keeps it apart from the conversation
         turns = (*messages([{"role": "system", "content": system}], f"{base}/system"), *turns)
@@ -74,6 +86,11 @@ def _completion(kind: dict[str, Any]) -> Request:
         facts=(*facts_of(scalars), *_choice_facts(asked), *_stream_fact(kind)),
         parts=(*rest(asked, _COMPLETION_KNOWN, base), *_option_parts(asked, base)),
     )
+
+
+def _turns(value: object, pointer: str) -> tuple[Message, ...]:
+    """Rig's messages; a log that was made of another client's may hold that one's."""
+    return foreign_turns(items(value), pointer) or messages(value, pointer)
 
 
 def _choice_facts(asked: dict[str, Any]) -> tuple[Fact, ...]:

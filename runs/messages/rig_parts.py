@@ -16,6 +16,7 @@ from runs.messages.parts import (
     Text,
     Tool,
 )
+from runs.messages.turns import call, turn
 
 MEDIA_TYPES = {
     "svg": "image/svg+xml",
@@ -35,15 +36,16 @@ _TURN = {"role", "content", "id", "origin", "stop"}
 
 
 def messages(value: object, pointer: str) -> tuple[Message, ...]:
-    return tuple(message(one, f"{pointer}/{index}") for index, one in enumerate(items(value)))
+    listed = enumerate(items(value))
+    return tuple(message for index, one in listed for message in _turn(one, f"{pointer}/{index}"))
 
 
-def message(value: object, pointer: str) -> Message:
-    turn = obj(value)
-    known = "role" in turn or "content" in turn
-    content = parts(turn.get("content"), f"{pointer}/content") if known else unknown(value, pointer)
-    extra = rest(turn, _TURN, pointer) if known else ()
-    return Message(text(turn.get("role")) or "message", (*content, *extra), pointer, raw=value)
+def _turn(value: object, pointer: str) -> tuple[Message, ...]:
+    members = obj(value)
+    known = "role" in members or "content" in members
+    said = parts(members.get("content"), f"{pointer}/content") if known else unknown(value, pointer)
+    extra = rest(members, _TURN, pointer) if known else ()
+    return turn(text(members.get("role")), (*said, *extra), pointer, value)
 
 
 def parts(value: object, pointer: str) -> tuple[Part, ...]:
@@ -132,19 +134,16 @@ def _reasoning(members: dict[str, Any], pointer: str) -> Part:
         said = "\n".join(filter(None, pieces))
         if not said and not members.get("redacted"):
             return unknown(members, pointer)[0]
-    return Reasoning(said, f"{pointer}/text", bool(members.get("redacted")))
+    return Reasoning(said, f"{pointer}/text", bool(members.get("redacted")) or not said)
 
 
 def _call(members: dict[str, Any], pointer: str) -> Part:
     function = obj(members.get("function"))
     identity = call_id(members.get("id")) or text(pick(members, "provider", "call_id"))
-    return Call(
-        identity,
-        text(function.get("name")),
-        function.get("arguments"),
-        f"{pointer}/function/arguments",
-        text(function.get("invalid_arguments")) or None,
-    )
+    at, name = f"{pointer}/function/arguments", text(function.get("name"))
+    if invalid := text(function.get("invalid_arguments")):
+        return Call(identity, name, function.get("arguments"), at, invalid)
+    return call(function.get("arguments"), at, identity, name, text=False)
 
 
 def _result(members: dict[str, Any], pointer: str) -> Part:

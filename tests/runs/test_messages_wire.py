@@ -93,7 +93,7 @@ def test_dialects_are_told_apart_by_shape() -> None:
         "openai.responses",
         "anthropic.messages",
     ]
-    assert detect({"contents": []}) == ""
+    assert detect({"data": []}) == ""
 
 
 CHAT_ANSWER = {"choices": [{"finish_reason": "tool_calls", "message": {

@@ -1,0 +1,187 @@
+"""Google Gemini: contents of parts, in camelCase (REST) or snake_case (the Python client)."""
+
+from collections.abc import Callable
+from typing import Any
+
+from runs.messages.facts import facts_of, structured, usage_facts
+from runs.messages.loose import items, named, obj, pick, text
+from runs.messages.openai_chat import failure
+from runs.messages.parts import (
+    Answer,
+    Data,
+    Media,
+    Message,
+    Part,
+    Reasoning,
+    Request,
+    Result,
+    Text,
+    Tool,
+)
+from runs.messages.turns import call, turn
+
+_CONFIG = ("generationConfig", "generation_config", "config")
+_SYSTEM = ("systemInstruction", "system_instruction")
+_REQUEST = {"contents", "tools", *_CONFIG, *_SYSTEM}
+_INLINE = ("inlineData", "inline_data")
+_FILE = ("fileData", "file_data")
+_CALL = ("functionCall", "function_call")
+_RESPONSE = ("functionResponse", "function_response")
+
+
+def request(body: dict[str, Any], pointer: str) -> Request:
+    key, config = named(body, *_CONFIG)
+    members = obj(config)
+    system_at, system = named(body, *_SYSTEM)
+    if system is None:
+        system_at, system = f"{key}/system_instruction", members.get("system_instruction")
+    inner = {"system_instruction", "tools"}
+    tools_at, tools = "tools", body.get("tools")
+    if tools is None:
+        tools_at, tools = f"{key}/tools", members.get("tools")
+    return Request(
+        "completion",
+        messages=(
+            *_system(system, f"{pointer}/{system_at}"),
+            *messages(body.get("contents"), f"{pointer}/contents"),
+        ),
+        tools=_tools(tools, f"{pointer}/{tools_at}"),
+        facts=(*facts_of(body, _REQUEST), *facts_of(members, inner)),
+        parts=(
+            *structured(body, _REQUEST, pointer),
+            *structured(members, inner, f"{pointer}/{key}"),
+        ),
+    )
+
+
+def answer(body: dict[str, Any], pointer: str) -> Answer:
+    if "error" in body and "candidates" not in body:
+        return Answer(failure=failure(body["error"], f"{pointer}/error"))
+    said: list[Part] = []
+    finish = []
+    for index, candidate in enumerate(map(obj, items(body.get("candidates")))):
+        said += _parts(candidate.get("content"), f"{pointer}/candidates/{index}/content")
+        finish.append(text(named(candidate, "finishReason", "finish_reason")[1]))
+    blocked = pick(named(body, "promptFeedback", "prompt_feedback")[1], "blockReason")
+    usage = obj(named(body, "usageMetadata", "usage_metadata")[1])
+    named_facts = {
+        "id": named(body, "responseId", "response_id")[1],
+        "model": named(body, "modelVersion", "model_version")[1],
+    }
+    return Answer(
+        parts=tuple(said),
+        facts=facts_of(named_facts),
+        usage=usage_facts(usage),
+        finish=", ".join(filter(None, finish)) or text(blocked),
+    )
+
+
+def messages(value: object, pointer: str) -> tuple[Message, ...]:
+    if isinstance(value, str):
+        return (Message("user", (Text(value, pointer),), pointer, raw=value),)
+    listed = [value] if isinstance(value, dict) else items(value)
+    return tuple(
+        message
+        for index, one in enumerate(listed)
+        for message in turn(
+            text(obj(one).get("role")) or "user",
+            tuple(_parts(one, f"{pointer}/{index}")),
+            f"{pointer}/{index}",
+            one,
+        )
+    )
+
+
+def _system(value: object, pointer: str) -> tuple[Message, ...]:
+    said = tuple(_parts(value, pointer))
+    return (Message("system", said, pointer, raw=value),) if said else ()
+
+
+def _parts(content: object, pointer: str) -> list[Part]:
+    if isinstance(content, str):
+        return [Text(content, pointer)] if content else []
+    parts = obj(content).get("parts")
+    return [_part(one, f"{pointer}/parts/{index}") for index, one in enumerate(items(parts))]
+
+
+def _part(value: object, pointer: str) -> Part:
+    if isinstance(value, str):
+        return Text(value, pointer)
+    part = obj(value)
+    for names, read in _READERS:
+        key, member = named(part, *names)
+        if isinstance(member, dict):
+            return read(member, f"{pointer}/{key}")
+    said = part.get("text")
+    if not isinstance(said, str):
+        return Data(value, pointer, unknown=True)
+    thought = part.get("thought") is True
+    return Reasoning(said, f"{pointer}/text") if thought else Text(said, f"{pointer}/text")
+
+
+def _call(member: dict[str, Any], pointer: str) -> Part:
+    arguments = member.get("args")
+    identity, name = text(member.get("id")), text(member.get("name"))
+    at = f"{pointer}/args"
+    return call({} if arguments is None else arguments, at, identity, name, text=False)
+
+
+def _response(member: dict[str, Any], pointer: str) -> Part:
+    """The API wants an object; by its convention what a tool said stands alone under `output`
+    (`result` in older clients), and what went wrong under `error`."""
+    response = member.get("response")
+    at = f"{pointer}/response"
+    keys = list(response) if isinstance(response, dict) else []
+    failed = keys == ["error"]
+    if failed or keys in (["output"], ["result"]):
+        response, at = obj(response)[keys[0]], f"{at}/{keys[0]}"
+    said: Part = Text(response, at) if isinstance(response, str) else Data(response, at)
+    identity, name = text(member.get("id")), text(member.get("name"))
+    return Result(identity, name, (said,), pointer, failed)
+
+
+def _inline(member: dict[str, Any], pointer: str) -> Part:
+    return _media(member, pointer, "base64", text(member.get("data")))
+
+
+def _file(member: dict[str, Any], pointer: str) -> Part:
+    return _media(member, pointer, "url", text(named(member, "fileUri", "file_uri")[1]))
+
+
+def _media(member: dict[str, Any], pointer: str, source: str, value: str) -> Part:
+    kind = text(named(member, "mimeType", "mime_type")[1])
+    name = text(named(member, "displayName", "display_name")[1])
+    return Media(media_of(kind), source, value, kind, pointer, name)
+
+
+def media_of(mime: str) -> str:
+    """What a MIME type is in the words of the view: image, audio, video or document."""
+    family = mime.partition("/")[0]
+    return family if family in ("image", "audio", "video") else "document"
+
+
+def _tools(value: object, pointer: str) -> tuple[Tool, ...]:
+    offers: list[Tool] = []
+    for index, group in enumerate(map(obj, items(value))):
+        key, declared = named(group, "functionDeclarations", "function_declarations")
+        if declared is None:
+            name = next(iter(group), "tool")
+            offers.append(Tool(name, "", group.get(name), f"{pointer}/{index}", raw=group))
+        for place, one in enumerate(items(declared)):
+            offers.append(_tool(one, f"{pointer}/{index}/{key}/{place}"))
+    return tuple(offers)
+
+
+def _tool(value: object, pointer: str) -> Tool:
+    offer = obj(value)
+    schema = named(offer, "parameters", "parametersJsonSchema", "parameters_json_schema")[1]
+    name, description = text(offer.get("name")), text(offer.get("description"))
+    return Tool(name, description, schema, pointer, raw=value)
+
+
+_READERS: tuple[tuple[tuple[str, ...], Callable[[dict[str, Any], str], Part]], ...] = (
+    (_CALL, _call),
+    (_RESPONSE, _response),
+    (_INLINE, _inline),
+    (_FILE, _file),
+)

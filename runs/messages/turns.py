@@ -1,0 +1,76 @@
+"""What every dialect's turns have in common: who speaks, and calls and results in one shape."""
+
+from typing import Any
+
+from runs.messages import exact
+from runs.messages.loose import at
+from runs.messages.parts import Call, Message, Part, Result
+
+ROLES = {
+    "human": "user",
+    "ai": "assistant",
+    "AIMessageChunk": "assistant",
+    "model": "assistant",
+    "function": "tool",
+}
+"""One name for a speaker that dialects name otherwise."""
+
+
+def turn(
+    role: str, parts: tuple[Part, ...], pointer: str, raw: object, name: str = ""
+) -> tuple[Message, ...]:
+    """One recorded turn as messages: each result that somebody else's turn carries is one of its
+    own, as the tool said it and not the user (dialects differ in whose turn brings it)."""
+    speaker = ROLES.get(role, role) or "message"
+    if speaker == "assistant" or not any(isinstance(part, Result) for part in parts):
+        return (Message(speaker, parts, pointer, name, raw=raw),)
+    if len(parts) == 1:
+        return (Message("tool", parts, pointer, raw=raw),)
+    return tuple(_message(group, speaker, pointer, raw) for group in _groups(parts))
+
+
+def _message(group: tuple[Part, ...], speaker: str, pointer: str, raw: object) -> Message:
+    first = group[0]
+    if isinstance(first, Result):
+        return Message("tool", group, first.pointer, raw=at(raw, first.pointer[len(pointer) :]))
+    return Message("user" if speaker == "tool" else speaker, group, pointer, raw=raw)
+
+
+def _groups(parts: tuple[Part, ...]) -> list[tuple[Part, ...]]:
+    """Results alone, all that stands between them together."""
+    groups: list[tuple[Part, ...]] = []
+    for part in parts:
+        together = groups and not isinstance(part, Result) and not isinstance(groups[-1][0], Result)
+        if together:
+            groups[-1] = (*groups[-1], part)
+        else:
+            groups.append((part,))
+    return groups
+
+
+def call(value: object, pointer: str, identity: str, name: str, text: bool = True) -> Call:
+    """A tool call. `text` says that this dialect writes arguments as JSON in a string; what is
+    JSON in a string once more than that is opened one level, and marked."""
+    if not isinstance(value, str):
+        return Call(identity, name, value, pointer)
+    if not text:
+        decoded: Any = value
+    else:
+        try:
+            decoded = exact.loads(value) if value else {}
+        except ValueError:
+            return Call(identity, name, None, pointer, invalid=value)
+    inner = opened(decoded)
+    if inner is None:
+        return Call(identity, name, decoded, pointer)
+    return Call(identity, name, inner, pointer, opened=True)
+
+
+def opened(value: object) -> Any:
+    """The object or list that a text holds as JSON; None for anything else."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "[") or len(value) > 1_000_000:
+        return None
+    try:
+        return exact.loads(value)
+    except ValueError:
+        return None
