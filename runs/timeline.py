@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import pairwise
 
 WIDTH = 1200
@@ -148,6 +149,11 @@ def tape(moments: Iterable[Moment], last_seq: int) -> Tape:
         for x, before, after in zip(axis.xs[1:], axis.ends, axis.starts[1:], strict=False)
     )
     return Tape(axis, tuple(_marks(placed, axis, lanes)), gaps, tuple(_ticks(axis)), lanes)
+
+
+def ms(moment: datetime | None) -> float | None:
+    """Milliseconds since the epoch."""
+    return None if moment is None else moment.timestamp() * 1000
 
 
 def lane_of(family: str) -> str:

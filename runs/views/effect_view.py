@@ -25,6 +25,7 @@ from runs.messages.parts import Call, Message
 from runs.messages.seen import Changes
 from runs.messages.stream import Stream
 from runs.models import Effect, Family
+from runs.stretch import Row, Stretch
 from runs.views.record import members_of, record_of
 
 FOLDED_INLINE = 40
@@ -52,11 +53,11 @@ class EffectView:
     seen: int = 0
     """Leading messages of the request that the previous model call had too."""
     show_all: bool = False
-    previous: Effect | None = None
+    previous: Row | None = None
     changes: Changes | None = None
     links: dict[int, int] = field(default_factory=dict)
     """Position of a tool call in the answer → seq of the effect that served it."""
-    asked_by: Effect | None = None
+    asked_by: Row | None = None
     wire: dict[str, Any] | None = None
 
     @property
@@ -90,8 +91,8 @@ class EffectView:
         ]
 
 
-def effect_view(effect: Effect, chosen: dict[str, Any]) -> EffectView:
-    """Read the record of `effect` for the tabs that were `chosen`."""
+def effect_view(effect: Effect, chosen: dict[str, Any], around: Stretch) -> EffectView:
+    """Read the record of `effect` for the tabs that were `chosen`; its links are found `around`."""
     data = segments.read(effect)
     try:
         record = obj(exact.loads(data))
@@ -101,10 +102,10 @@ def effect_view(effect: Effect, chosen: dict[str, Any]) -> EffectView:
     view.show_all = bool(chosen.get("all"))
     view.stream = stream_view(record, _stream_errors(effect)) if "events" in record else None
     if effect.family == Family.COMPLETION:
-        _compare_with_previous(view, effect)
-        view.links = _links(effect, view.answer.calls)
+        _compare_with_previous(view, effect, around)
+        view.links = _links(effect, view.answer.calls, around)
     elif effect.family == Family.TOOL:
-        view.asked_by = _asked_by(effect, view.request)
+        view.asked_by = _asked_by(effect, around)
     _choose_tabs(view, effect, chosen)
     _read_raw(view, effect, data)
     return view
@@ -149,11 +150,8 @@ def _stream_errors(effect: Effect) -> object:
     return obj(exact.loads(header.get("stream_errors", b"{}"))).get(effect.effect_id)
 
 
-def _compare_with_previous(view: EffectView, effect: Effect) -> None:
-    earlier = Effect.objects.filter(
-        run=effect.run, seq__lt=effect.seq, family=effect.family, key=effect.key, scope=effect.scope
-    )
-    view.previous = earlier.order_by("-seq").first()
+def _compare_with_previous(view: EffectView, effect: Effect, around: Stretch) -> None:
+    view.previous = around.before(effect.seq, **_alike(effect))
     if view.previous is None:
         return
     record = record_of(view.previous)
@@ -162,31 +160,33 @@ def _compare_with_previous(view: EffectView, effect: Effect) -> None:
     view.changes = changes(before, view.request, said)
 
 
-def _links(effect: Effect, calls: Sequence[Call]) -> dict[int, int]:
+def _alike(effect: Effect | Row) -> dict[str, list[str]]:
+    """What the calls of one conversation have in common."""
+    return {"family": [effect.family], "key": [effect.key], "scope": [effect.scope]}
+
+
+def _links(effect: Effect | Row, calls: Sequence[Call], around: Stretch) -> dict[int, int]:
+    """Position of each of the `calls` of `effect` → seq of the tool effect that served it."""
     if not calls:
         return {}
-    behind = Effect.objects.filter(run=effect.run, seq__gt=effect.seq)
-    same = behind.filter(family=Family.COMPLETION, key=effect.key, scope=effect.scope)
-    until = same.order_by("seq").values_list("seq", flat=True).first()
-    tools = behind.filter(family=Family.TOOL, scope=effect.scope).order_by("seq")
-    if until is not None:
-        tools = tools.filter(seq__lt=until)
-    return answered_in(calls, [_tool_effect(one) for one in tools[:CALLS_LINKED]])
+    following = around.after(effect.seq, **_alike(effect))
+    until = following.seq if following else None
+    scope, tool = [effect.scope], [Family.TOOL]
+    tools = around.between(effect.seq, until, CALLS_LINKED, family=tool, scope=scope)
+    return answered_in(calls, [_tool_effect(row) for row in tools])
 
 
-def _tool_effect(effect: Effect) -> ToolEffect:
+def _tool_effect(row: Row) -> ToolEffect:
     # One giant result must not slow the page of the call that asked for it.
-    record = record_of(effect) if effect.length <= RECORD_READ else {}
+    record = record_of(row) if row.length <= RECORD_READ else {}
     parts = request_view(record).parts
-    return ToolEffect(effect.seq, effect.name, getattr(parts[0], "value", None) if parts else None)
+    return ToolEffect(row.seq, row.name, getattr(parts[0], "value", None) if parts else None)
 
 
-def _asked_by(effect: Effect, request: Request) -> Effect | None:
+def _asked_by(effect: Effect, around: Stretch) -> Row | None:
     """The model call before this tool effect, if it asked for this very call."""
-    before = Effect.objects.filter(run=effect.run, seq__lt=effect.seq, scope=effect.scope)
-    asker = before.filter(family=Family.COMPLETION).order_by("-seq").first()
+    asker = around.before(effect.seq, family=[Family.COMPLETION], scope=[effect.scope])
     if asker is None:
         return None
-    asker.run = effect.run
-    links = _links(asker, answer_view(record_of(asker)).calls)
+    links = _links(asker, answer_view(record_of(asker)).calls, around)
     return asker if effect.seq in links.values() else None

@@ -7,6 +7,7 @@ from runs.formats.jsonbytes import Document
 from runs.messages import exact
 from runs.messages.loose import obj
 from runs.models import Effect
+from runs.stretch import Row
 
 
 def members_of(data: bytes) -> dict[str, bytes]:
@@ -15,9 +16,10 @@ def members_of(data: bytes) -> dict[str, bytes]:
     return {name: document.original(piece) for name, piece in document.members().items()}
 
 
-def record_of(effect: Effect) -> dict[str, object]:
+def record_of(effect: Effect | Row) -> dict[str, object]:
     """The decoded record, digits kept; empty if its bytes are no JSON."""
     try:
-        return obj(exact.loads(segments.read(effect)))
+        data = segments.read_span(effect.segment_id, effect.offset, effect.length)
+        return obj(exact.loads(data))
     except ValueError:
         return {}

@@ -164,7 +164,7 @@ def test_one_giant_does_not_slow_the_page_of_the_call_before(
     log = json.loads((shared / "data/rig/big-log-tool-result.effects.json").read_bytes())
     ingest.accept_log(project, json.dumps(log).encode(), run_id="run")
     member_client.get("/p/acme/runs/run?at=1")
-    with django_assert_max_num_queries(25):
+    with django_assert_max_num_queries(8):
         page = member_client.get("/p/acme/runs/run?at=2")
     assert len(page.content) < 100_000
 
@@ -212,5 +212,16 @@ def test_stepping_costs_few_queries_however_long_the_run(
 ) -> None:
     load_log("rig/night-shift-300.effects.json")
     member_client.get("/p/acme/runs/run?at=2")
-    with django_assert_max_num_queries(20):
+    with django_assert_max_num_queries(7):
         member_client.get("/p/acme/runs/run?at=301", headers=HTMX)
+
+
+def test_a_page_of_a_short_run_reads_its_effects_at_once(
+    member_client, load_log, django_assert_max_num_queries
+) -> None:
+    load_log("rig/refund-memory.effects.json")
+    member_client.get("/p/acme/runs/run?at=1")
+    with django_assert_max_num_queries(8):
+        member_client.get("/p/acme/runs/run?at=4")
+    with django_assert_max_num_queries(7):
+        member_client.get("/p/acme/runs/run?at=5", headers=HTMX)
