@@ -1,9 +1,13 @@
-"""Celery's doorbells of this app: one call each, nothing returned."""
+"""Celery's doorbells of this app: one call each, nothing returned; and the index's own thread."""
 
 from __future__ import annotations
 
-from celery import shared_task
+from typing import Any
 
+from celery import shared_task
+from celery.signals import worker_init, worker_shutdown
+
+from runs.search import indexing, sweeper
 from runs.tidy import tidy
 
 
@@ -11,3 +15,19 @@ from runs.tidy import tidy
 def tidy_up() -> None:
     """Delete what has had its day; beat rings once an hour."""
     tidy()
+
+
+@shared_task(name="runs.index_pending")  # type: ignore[untyped-decorator]
+def index_pending() -> None:
+    """Index what came in, where somebody does not want to wait for the worker's own look."""
+    indexing.index_pending()
+
+
+@worker_init.connect  # type: ignore[untyped-decorator]
+def _start_indexing(**kwargs: Any) -> None:
+    sweeper.start()
+
+
+@worker_shutdown.connect  # type: ignore[untyped-decorator]
+def _stop_indexing(**kwargs: Any) -> None:
+    sweeper.stop()

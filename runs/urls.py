@@ -3,7 +3,7 @@
 from django.urls import URLPattern, URLResolver, include, path, register_converter
 from django.urls.converters import IntConverter, StringConverter
 
-from runs.views import effect_files, imports, patterns, run_list, run_page
+from runs.views import effect_files, imports, patterns, run_list, run_page, search
 
 app_name = "runs"
 
@@ -31,6 +31,7 @@ effect_urls = [
 run_urls: list[URLPattern | URLResolver] = [
     path("", run_page.run_detail, name="detail"),
     path("/log", effect_files.log, name="log"),
+    path("/find", search.find_in, name="find"),
     path("/steps", run_page.step_window, name="steps"),
     path("/effects/<seq:seq>", include(effect_urls)),
 ]
@@ -38,6 +39,7 @@ run_urls: list[URLPattern | URLResolver] = [
 project_urls: list[URLPattern | URLResolver] = [
     path("/runs", run_list.run_list, name="list"),
     path("/runs/<run_id:run_id>", include(run_urls)),
+    path("/search", search.search, name="search"),
     path("/filters/<slug:field>", run_list.filter_values, name="values"),
     path("/import", imports.import_logs, name="import"),
 ]

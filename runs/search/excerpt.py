@@ -1,0 +1,98 @@
+"""The piece of a text around what was looked for, with that marked. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from runs.search.query import Clause
+from runs.search.words import BETWEEN, Placed, fold, placed
+
+BEFORE = 70
+LENGTH = 280
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    text: str
+    is_hit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    pieces: tuple[Piece, ...]
+
+    def __str__(self) -> str:
+        return "".join(piece.text for piece in self.pieces)
+
+    @property
+    def marked(self) -> list[str]:
+        return [piece.text for piece in self.pieces if piece.is_hit]
+
+
+def excerpt(body: str, clauses: Sequence[Clause]) -> Excerpt:
+    """Around the first place of the first clause that is in `body`; its start if none is."""
+    for clause in clauses:
+        for text in body.split(BETWEEN):
+            if clause.words[0] in fold(text) and (at := _first(placed(text), clause)) is not None:
+                return _around(text, at, clauses)
+    return _around(body.split(BETWEEN, 1)[0], 0, clauses)
+
+
+def _first(found: Placed, clause: Clause) -> int | None:
+    return next((start for start, _ in _spans(found, clause)), None)
+
+
+def _around(text: str, at: int, clauses: Sequence[Clause]) -> Excerpt:
+    start, end = _window(text, at)
+    shown = text[start:end]
+    found = placed(shown)
+    spans = _merged([span for clause in clauses for span in _spans(found, clause)])
+    pieces = _pieces(shown, spans)
+    before, after = [Piece("… ", False)] * (start > 0), [Piece(" …", False)] * (end < len(text))
+    return Excerpt((*before, *pieces, *after))
+
+
+def _spans(found: Placed, clause: Clause) -> Iterator[tuple[int, int]]:
+    *whole, last = clause.words
+    size = len(clause.words)
+    for at in range(len(found.words) - size + 1):
+        there = found.words[at + size - 1]
+        is_last = there.startswith(last) if clause.is_start else there == last
+        if is_last and found.words[at : at + size - 1] == whole:
+            yield found.starts[at], found.ends[at + size - 1]
+
+
+def _window(text: str, at: int) -> tuple[int, int]:
+    """From the start of a word some way before `at` to the end of one some way behind it."""
+    start = max(at - BEFORE, 0)
+    if start:
+        space = _SPACE.search(text, start, at)
+        start = space.end() if space else start
+    end = min(start + LENGTH, len(text))
+    if end < len(text):
+        spaces = _SPACE.finditer(text, max(end - 30, at + 1), end)
+        end = max((match.start() for match in spaces), default=end)
+    return start, end
+
+
+def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _pieces(text: str, spans: list[tuple[int, int]]) -> Iterator[Piece]:
+    at = 0
+    for first, last in [*spans, (len(text), len(text))]:
+        if first > at:
+            yield Piece(_SPACE.sub(" ", text[at:first]), False)
+        if last > first:
+            yield Piece(_SPACE.sub(" ", text[first:last]), True)
+        at = last

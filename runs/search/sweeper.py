@@ -1,0 +1,56 @@
+"""The thread beside each worker that keeps the index up to date."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+from django.db import DatabaseError, connections
+
+from runs.search import indexing
+
+logger = logging.getLogger(__name__)
+SECONDS = 1.0
+"""Between two looks for new effects."""
+REST = 2.0
+"""Times as long as a batch took it rests before the next: what comes in goes first."""
+_stop = threading.Event()
+_thread: threading.Thread | None = None
+_lock = threading.Lock()
+
+
+def start() -> None:
+    """Start this process's thread once."""
+    global _thread
+    with _lock:
+        if _thread is not None and _thread.is_alive():
+            return
+        _stop.clear()
+        _thread = threading.Thread(target=_index_until_stopped, name="search-index", daemon=True)
+        _thread.start()
+
+
+def stop() -> None:
+    """Tell it to end after the batch it is at, and wait for that."""
+    _stop.set()
+    if _thread is not None:
+        _thread.join(timeout=5)
+
+
+def _index_until_stopped() -> None:
+    while not _stop.is_set():
+        began = time.monotonic()
+        if _index_some():
+            _stop.wait(REST * (time.monotonic() - began))
+        else:
+            connections.close_all()
+            _stop.wait(SECONDS)
+
+
+def _index_some() -> int:
+    try:
+        return indexing.index_pending(limit=1) if indexing.is_pending() else 0
+    except DatabaseError:
+        logger.warning("search.index_failed", exc_info=True)
+        return 0

@@ -1,0 +1,65 @@
+"use strict";
+/* A search leads to an effect with ?q=…: what was looked for is marked where it stands on the page,
+   without touching the page (CSS Custom Highlight API), and the first place is scrolled to. */
+(() => {
+  if (!window.CSS || !CSS.highlights) return;
+  const SPACELESS = /[\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u31ff\u3400-\u9fff\ua000-\ua48c\uac00-\ud7ff\uf900-\ufaff\u{20000}-\u{323af}]/u;
+
+  /* Without case, accents and width, as the index has it; `at[i]` is where character i came from. */
+  const fold = (text) => {
+    const at = [];
+    let folded = "";
+    for (let i = 0; i < text.length; ) {
+      const char = String.fromCodePoint(text.codePointAt(i));
+      const made = char.normalize("NFKD").replace(/[\u0300-\u036f\u064b-\u065f\u0591-\u05c7\ufe0f\u200d]/g, "").toLowerCase().replace(/ß/g, "ss");
+      for (let n = 0; n < made.length; n++) at.push(i);
+      folded += made;
+      i += char.length;
+    }
+    at.push(text.length);
+    return { folded, at };
+  };
+
+  const pattern = (query) => {
+    const terms = [...query.replace(/[“”„«»]/g, '"').matchAll(/"([^"]*)"(\*?)|([^\s"]+)/g)];
+    const sources = terms.map(([, phrase, star, bare]) => {
+      const said = phrase ?? bare;
+      const words = fold(said).folded.match(/[\p{L}\p{N}\p{M}]+|\p{So}/gu);
+      if (!words) return null;
+      const whole = (word) => !SPACELESS.test(word.normalize("NFKC")) && !/\p{So}/u.test(word);
+      const before = whole(words[0]) ? "(?<![\\p{L}\\p{N}])" : "";
+      const open = star || said.endsWith("*") || !whole(words.at(-1));
+      return before + words.join("[^\\p{L}\\p{N}]{1,20}") + (open ? "" : "(?![\\p{L}\\p{N}])");
+    });
+    const found = sources.filter(Boolean);
+    return found.length ? new RegExp(found.join("|"), "gu") : null;
+  };
+
+  const mark = () => {
+    const query = new URLSearchParams(location.search).get("q");
+    const within = document.getElementById("effect");
+    CSS.highlights.delete("search");
+    const wanted = query && within && pattern(query);
+    if (!wanted) return;
+    const ranges = [];
+    const walk = document.createTreeWalker(within, NodeFilter.SHOW_TEXT);
+    for (let node; (node = walk.nextNode()) && ranges.length < 2000; ) {
+      const { folded, at } = fold(node.data);
+      for (const hit of folded.matchAll(wanted)) {
+        const range = new Range();
+        range.setStart(node, at[hit.index]);
+        range.setEnd(node, at[hit.index + hit[0].length]);
+        ranges.push(range);
+      }
+    }
+    if (!ranges.length) return;
+    CSS.highlights.set("search", new Highlight(...ranges));
+    const first = ranges[0].startContainer.parentElement;
+    const closed = first.closest("details:not([open])");
+    if (closed) closed.open = true;
+    first.scrollIntoView({ block: "center" });
+  };
+
+  mark();
+  document.addEventListener("htmx:afterSettle", mark);
+})();
