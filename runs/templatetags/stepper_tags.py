@@ -76,10 +76,12 @@ def _step_html(row: Row, *, here: bool) -> str:
 
 
 @register.simple_tag
-def spacer(window: timeline.Window) -> str:
-    """The room that the rows of a window not loaded take, and a way to them without scripts."""
-    rows = window.last - window.first + 1
-    return format_html(_SPACER, window.first, window.last, (rows - 1) * ROW_HEIGHT)
+def waiting(window: timeline.Window, address: str) -> str:
+    """A window not loaded: the room its rows take, where they come from (`address`), and a way to
+    them without scripts. A very long run has hundreds."""
+    room = (window.last - window.first) * ROW_HEIGHT
+    shape = {"first": window.first, "last": window.last, "room": room, "address": escape(address)}
+    return mark_safe(_WAITING.format(**shape))
 
 
 @register.simple_tag
@@ -138,8 +140,11 @@ _WAYS = {
 }
 """Name → key, label, icon."""
 _ICON = '<svg class="icon" width="12" height="12" aria-hidden="true"><use href="{}#{}"/></svg>'
-_SPACER = (
-    '<a class="more" href="?at={0}">{0} to {1}</a><svg class="spacer" width="1" height="{2}"></svg>'
+_WAITING = (
+    '<div class="window waiting" data-first="{first}" data-last="{last}"'
+    ' hx-get="{address}?at={first}" hx-trigger="intersect once, wanted once" hx-target="this"'
+    ' hx-include="unset" hx-sync="this:drop"><a class="more" href="?at={first}">{first} to {last}'
+    '</a><svg class="spacer" width="1" height="{room}"></svg></div>'
 )
 _ROW = (
     '<a class="step in{indent}{failed}" id="s{seq}" href="?at={seq}" title="{whole}"'
