@@ -92,7 +92,7 @@ def _cpu(act: Callable[[], Any]) -> float:
 
 def measure(project: Any) -> None:
     from runs.models import Effect, Run
-    from runs.search.find import find, find_in_run, runs_with
+    from runs.search.find import find, find_in_run
     from runs.search.models import SearchText
     from runs.search.query import parse
 
@@ -105,7 +105,7 @@ def measure(project: Any) -> None:
         query = parse(text.format(**named))
         hits = len(find(project, query).hits)
         first = _timed(lambda query=query: find(project, query))
-        listed = _timed(lambda query=query: list(_listed(runs_with(project, query), project)))
+        listed = _timed(lambda query=query: _listed(project, query))
         within = _timed(lambda query=query: find_in_run(run, query))
         print(
             f"{what:<26} {hits:>3} hits   page {_said(first)}   runs {_said(listed)}"
@@ -113,10 +113,12 @@ def measure(project: Any) -> None:
         )
 
 
-def _listed(condition: Any, project: Any) -> Any:
-    from runs.models import Run
+def _listed(project: Any, query: Any) -> list[Any]:
+    from runs.matching import matching
+    from runs.paging import page
 
-    return Run.objects.of(project).for_list().filter(condition).order_by("-sort_at", "-id")[:51]
+    found = matching(project, {"q": query})
+    return page(found.runs.for_list(), limit=50, by=found.by, among=found.among).runs
 
 
 def _timed(act: Callable[[], Any]) -> list[float]:

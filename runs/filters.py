@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.core.handlers.wsgi import get_bytes_from_wsgi
 from django.http import HttpRequest, QueryDict
 
@@ -30,6 +31,7 @@ from runs.paging import (
     Page,
     page,
 )
+from runs.search.query import Query, QueryProblem, parse
 
 SORTS = {
     "started": (Order(TIME, ascending=True), "oldest first"),
@@ -63,9 +65,21 @@ def _instant(label: str) -> forms.DateTimeField:
     return forms.DateTimeField(label=label, required=False, widget=widget)
 
 
+class SearchField(forms.CharField):
+    """Gives a `Query`."""
+
+    def clean(self, value: Any) -> Query | None:
+        text = super().clean(value)
+        try:
+            return parse(text) if text else None
+        except QueryProblem as problem:
+            raise ValidationError(str(problem)) from problem
+
+
 class RunFilterForm(forms.Form):
     """Every control of the run list. Unbound names, bad values: an error, never a 500."""
 
+    q = SearchField(label="In what was said", required=False)
     agent = _text("Agent")
     version = _text("Version")
     status = forms.MultipleChoiceField(
@@ -227,6 +241,7 @@ class Chip:
 
 
 GROUPS: list[tuple[str, tuple[str, ...]]] = [
+    ("text", ("q",)),
     ("agent", ("agent", "version")),
     ("status", ("status",)),
     ("environment", ("environment",)),
@@ -241,6 +256,7 @@ GROUPS: list[tuple[str, tuple[str, ...]]] = [
 ]
 FILTERS = frozenset(name for _, names in GROUPS for name in names)
 _LABELS = {
+    "q": "text",
     "cost_min": "cost",
     "cost_max": "cost",
     "duration_min": "duration",
@@ -251,6 +267,7 @@ _LABELS = {
     "review": "divergences",
 }
 _SAY: dict[str, Callable[[Any], str]] = {
+    "q": lambda query: str(query.text),
     "cost_min": lambda v: f"from ${v}",
     "cost_max": lambda v: f"to ${v}",
     "duration_min": lambda v: f"from {v:g} s",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -14,6 +14,7 @@ from runs.accounts.models import Project
 from runs.models import LabelKind, Run, RunLabel
 from runs.paging import TIME, Column
 from runs.querysets import RunQuerySet
+from runs.search import find
 
 LAST = {"1h": timedelta(hours=1), "24h": timedelta(days=1), "7d": timedelta(days=7),
         "30d": timedelta(days=30)}  # fmt: skip
@@ -59,6 +60,8 @@ class Matching:
 
 def matching(project: Project, asked: dict[str, Any], column: Column = TIME) -> Matching:
     """Runs of `project` that match what was asked for, to be listed along `column`."""
+    if "q" in asked:
+        return _with_text(project, asked, column)
     wanted = _wanted(asked)
     keys = _few(project, wanted) if column is TIME else _few_of_any(project, wanted)
     if keys is not None:  # all of this project; naming it would have SQLite read its whole list
@@ -71,12 +74,24 @@ def matching(project: Project, asked: dict[str, Any], column: Column = TIME) -> 
     return Matching(runs, among=Run.everything.of(project))  # by its index alone
 
 
+def _with_text(project: Project, asked: dict[str, Any], column: Column) -> Matching:
+    others = {name: value for name, value in asked.items() if name != "q"}
+    found = find.runs_with(project, asked["q"])
+    if found.is_few:
+        wanted = _wanted(others)
+        return Matching(_labelled(_found(wanted).filter(found.condition), wanted.labels))
+    rest = matching(project, others, column)
+    return replace(rest, runs=rest.runs.filter(found.condition))
+
+
 def arrived_since(
     project: Project, asked: dict[str, Any], newest: int, look_at: int
 ) -> RunQuerySet:
     """Matching runs among the `look_at` that came in behind the one with the key `newest`."""
     wanted = _wanted(asked)
     runs = _looked_at(wanted).alias(its_project=_hidden("project_id"))
+    if "q" in asked:
+        runs = runs.filter(find.runs_with(project, asked["q"]).condition)
     came = runs.filter(its_project=project.pk, pk__gt=newest, pk__lte=newest + look_at)
     return _labelled(came, wanted.labels)
 

@@ -284,6 +284,7 @@ _EXACT = {
     "session": "The `session_id` of the run",
 }
 _FILTERS = (
+    _query("q", text='Some effect has all of it: words, "phrases", beginnings*'),
     *(_query(name, text=text) for name, text in _EXACT.items()),
     _query("status", text="One of them; may be given several times", enum=RunStatus.values,
            many=True, explode=True),

@@ -57,6 +57,14 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
+class RunsWith:
+    """`condition` is for a query on runs. With `is_few` it names them, all of the project."""
+
+    condition: Q
+    is_few: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     key: int
     run_id: int
@@ -96,17 +104,17 @@ def find_in_run(run: Run, query: Query, *, after: int = 0, limit: int = 100) -> 
     return _hits(found[:limit], query)
 
 
-def runs_with(project: Project, query: Query) -> Q:
-    """A condition on runs of the project: some effect of theirs has all of `query`."""
+def runs_with(project: Project, query: Query) -> RunsWith:
+    """Runs of the project of which some effect has all of `query`."""
     scope = index.of_project(project.pk)
     keys = index.here().runs(index.here().asked([scope], query.clauses), MANY_RUNS + 1)
     long = _runs_of_long_texts(scope, query) if query.phrases else set()
     if len(keys) <= MANY_RUNS:
-        return Q(pk__in=long.union(keys))
+        return RunsWith(Q(pk__in=long.union(keys)), is_few=True)
     sql, values = index.here().of_listed_run(query.clauses)
     # The same, asked of each run of the list as it is gone along: a page of them is soon full.
     found = Q(RawSQL(sql, values, output_field=BooleanField()))
-    return found | Q(pk__in=long) if long else found
+    return RunsWith(found | Q(pk__in=long) if long else found)
 
 
 def _runs_of_long_texts(scope: str, query: Query) -> set[int]:

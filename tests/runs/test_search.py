@@ -317,3 +317,23 @@ def test_find_in_run_gives_positions(send, member_client):
     assert [hit["seq"] for hit in answer["hits"]] == [3, 5]
     assert (answer["next"], answer["waiting"]) == (None, False)
     assert member_client.get("/p/acme/runs/r1/find?q=%22").status_code == 422
+
+
+def test_the_list_of_runs_is_filtered_by_what_was_said(send, api, member_client):
+    send("r1", tool(1, result="needle in hay"), agent="a")
+    send("r2", tool(1, result="needle"), agent="b")
+    send("r3", tool(1, result="hay"), agent="b")
+    ids = lambda path: [one["id"] for one in api("GET", path).json()["results"]]  # noqa: E731
+    assert ids("/api/v1/runs?q=needle") == ["r2", "r1"]
+    assert ids("/api/v1/runs?q=needle&agent=a&sort=started") == ["r1"]
+    assert ids("/api/v1/runs?q=%22hay+needle%22") == []
+    assert api("GET", "/api/v1/runs?q=%22").json()["error"]["field"] == "q"
+    assert "r3" not in member_client.get("/p/acme/runs?q=needle").content.decode()
+
+
+def test_the_list_is_gone_along_where_many_have_it(send, api, monkeypatch):
+    monkeypatch.setattr("runs.search.find.MANY_RUNS", 1)
+    for name in ("r1", "r2", "r3"):
+        send(name, tool(1, result="needle in hay" if name != "r2" else "hay"))
+    runs = api("GET", "/api/v1/runs?q=%22needle+in%22").json()["results"]
+    assert [one["id"] for one in runs] == ["r3", "r1"]
