@@ -48,7 +48,11 @@ class Experiment(models.Model):
 
 class ReplayQuerySet(models.QuerySet["Replay"]):
     def of(self, project: Project) -> ReplayQuerySet:
-        return self.filter(project=project)
+        return self.filter(project=project).visible()
+
+    def visible(self) -> ReplayQuerySet:
+        """Without those of runs that somebody deleted a moment ago."""
+        return self.filter(run__deleted_at=None)
 
     def for_list(self) -> ReplayQuerySet:
         """Newest first, without the columns no list shows."""

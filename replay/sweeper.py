@@ -10,6 +10,7 @@ from django.db import DatabaseError, connections
 
 from replay import jobs
 from replay.lease import stop as jobs_end
+from runs import curate
 
 logger = logging.getLogger(__name__)
 _thread: threading.Thread | None = None
@@ -40,6 +41,7 @@ def _sweep_until_stopped() -> None:
         try:
             jobs.sweep(fresh=fresh)
             fresh = False
+            curate.purge_deleted()
         except DatabaseError:
             logger.warning("replay.sweep_failed", exc_info=True)
         finally:

@@ -6,19 +6,90 @@ Beside `runs.ingest` the only writer of these tables.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 from django.conf import settings
-from django.db import transaction
+from django.db import models, transaction
 from django.utils import timezone
 
 from runs import bulk, prices, segments
 from runs.accounts.models import Project
 from runs.models import Effect, LabelKind, Run, RunLabel, Segment, Tombstone
 
+UNDO_SECONDS = 60
+"""So long a deletion by a person can be taken back."""
 _BATCH = 5000
 _RUNS_AT_ONCE = 200
+
+
+def mark_deleted(runs: Iterable[Run]) -> datetime:
+    """Hide runs from everybody at once and refuse their ids; `purge_deleted` makes it final.
+
+    The instant it gives names them together, for `undelete`.
+    """
+    rows = list(runs)
+    now = timezone.now()
+    until = now + timedelta(days=settings.TOMBSTONE_DAYS)
+    with bulk.turn():
+        Run.objects.filter(pk__in=[run.pk for run in rows]).update(deleted_at=now)
+        Tombstone.objects.bulk_create(
+            [
+                Tombstone(project_id=run.project_id, external_id=run.external_id, expires_at=until)
+                for run in rows
+            ],
+            update_conflicts=True,
+            unique_fields=["project", "external_id"],
+            update_fields=["expires_at"],
+        )
+    return now
+
+
+def undelete(project: Project, at: datetime) -> int:
+    """Bring back what was deleted together at that instant, if its time is not over; how many."""
+    if at < timezone.now() - timedelta(seconds=UNDO_SECONDS):
+        return 0
+    with bulk.turn():
+        marked = Run.everything.of(project).filter(deleted_at=at)
+        ids = list(marked.values_list("external_id", flat=True))
+        found = marked.update(deleted_at=None)
+        Tombstone.objects.filter(project=project, external_id__in=ids).delete()
+    return found
+
+
+def purge_deleted() -> int:
+    """Delete for good what was marked more than `UNDO_SECONDS` ago; how many runs."""
+    due = timezone.now() - timedelta(seconds=UNDO_SECONDS)
+    found = 0
+    for run in Run.everything.filter(deleted_at__lt=due).only("project_id", "external_id"):
+        delete_run(run)
+        found += 1
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Going:
+    """What goes with runs when they are deleted."""
+
+    counts: list[tuple[int, str]]
+    """How many of what hangs on them, in the words of its model."""
+    size: int
+    """Bytes kept of them."""
+
+
+def what_goes(runs: Iterable[Run]) -> Going:
+    """What deleting these runs takes along, beside the rows that only index them."""
+    rows = list(runs)
+    counts = [(len(rows), "run"), (sum(run.effect_count for run in rows), "effect")]
+    for relation in Run._meta.related_objects:
+        model = relation.related_model
+        if relation.on_delete is not models.CASCADE or model in (Effect, Segment, RunLabel):
+            continue
+        hanging = model._default_manager.filter(**{f"{relation.field.name}__in": rows}).count()
+        if hanging:
+            counts.append((hanging, str(model._meta.verbose_name)))
+    return Going(counts, sum(run.bytes_stored for run in rows))
 
 
 def delete_run(run: Run) -> None:
@@ -26,7 +97,7 @@ def delete_run(run: Run) -> None:
     until = timezone.now() + timedelta(days=settings.TOMBSTONE_DAYS)
     with transaction.atomic():
         # An UPDATE locks the row: an append that is going on ends first, a later one finds nothing.
-        Run.objects.filter(pk=run.pk).update(updated_at=timezone.now())
+        Run.everything.filter(pk=run.pk).update(updated_at=timezone.now())
         Tombstone.objects.update_or_create(
             project_id=run.project_id,
             external_id=run.external_id,
@@ -36,7 +107,7 @@ def delete_run(run: Run) -> None:
         Effect.objects.filter(run_id=run.pk)._raw_delete(run._state.db or "default")
         Segment.objects.filter(run_id=run.pk)._raw_delete(run._state.db or "default")
         RunLabel.objects.filter(run_id=run.pk)._raw_delete(run._state.db or "default")
-        Run.objects.filter(pk=run.pk).delete()
+        Run.everything.filter(pk=run.pk).delete()
     segments.forget_kept()
 
 
@@ -45,14 +116,14 @@ def delete_project_runs(project: Project) -> None:
 
     A batch is a transaction, so that others can write meanwhile; cut short, it can be called again.
     """
-    runs = Run.objects.filter(project=project).order_by("pk")
+    runs = Run.everything.filter(project=project).order_by("pk")
     while batch := list(runs.values_list("pk", flat=True)[:_RUNS_AT_ONCE]):
         with transaction.atomic():
-            Run.objects.filter(pk__in=batch).update(updated_at=timezone.now())  # locks the rows
+            Run.everything.filter(pk__in=batch).update(updated_at=timezone.now())  # locks the rows
             for model in (Effect, Segment, RunLabel):
                 rows = model._default_manager.filter(run_id__in=batch)
                 rows._raw_delete(rows.db)
-            Run.objects.filter(pk__in=batch).delete()
+            Run.everything.filter(pk__in=batch).delete()
     segments.forget_kept()
 
 

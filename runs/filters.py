@@ -206,18 +206,77 @@ class RunFilterForm(forms.Form):
         return list(self.data.getlist(name)) if isinstance(self.data, QueryDict) else []
 
 
+SHOWN = {
+    "agent": "Agent",
+    "environment": "Environment",
+    "model": "Model",
+    "effects": "Effects",
+    "duration": "Duration",
+    "tokens": "Tokens",
+    "cost": "Cost",
+    "started": "Started",
+}
+"""Columns of the list beside status and what a run was about; those it has unless told others."""
+MORE_SHOWN = {"session": "Session", "user": "User", "tags": "Tags"}
+PAGE_SIZES = (25, 50, 100, 200)
+ROWS = 50
+
+
+class RunListForm(RunFilterForm):
+    """What the page of the list has beside: its columns, its length, the view it came from."""
+
+    col = forms.MultipleChoiceField(
+        label="Columns",
+        required=False,
+        choices=[*SHOWN.items(), *MORE_SHOWN.items()],
+        widget=forms.CheckboxSelectMultiple,
+    )
+    rows = forms.ChoiceField(
+        label="Runs a page",
+        required=False,
+        choices=[(str(size) if size != ROWS else "", str(size)) for size in PAGE_SIZES],
+    )
+    view = forms.CharField(required=False, max_length=20, widget=forms.HiddenInput)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The chosen columns in their order on the page."""
+        chosen = self.values.get("col") or SHOWN
+        return tuple(name for name in (*SHOWN, *MORE_SHOWN) if name in chosen)
+
+    @property
+    def size(self) -> int:
+        return int(self.values.get("rows") or ROWS)
+
+    @property
+    def saved(self) -> str:
+        """What a saved view keeps: everything but the place and the view's own name."""
+        return self.query(view=None)
+
+
 _KEPT_BYTES = 300
 
 
 def read_filters(request: HttpRequest) -> RunFilterForm:
     """The form of a request's address, cleaned. The same one again for the same: only read it."""
+    return _kept(RunFilterForm, request)
+
+
+def read_list(request: HttpRequest) -> RunListForm:
+    """The same for the page of the list."""
+    form = _kept(RunListForm, request)
+    assert isinstance(form, RunListForm)
+    return form
+
+
+def _kept(kind: type[RunFilterForm], request: HttpRequest) -> RunFilterForm:
     query = get_bytes_from_wsgi(request.META, "QUERY_STRING", "")
-    return _read(query) if len(query) < _KEPT_BYTES else _read.__wrapped__(query)
+    return _read(kind, query) if len(query) < _KEPT_BYTES else _read.__wrapped__(kind, query)
 
 
 @lru_cache(512)
-def _read(query: bytes) -> RunFilterForm:
-    form = RunFilterForm(QueryDict(query))
+def _read(kind: type[RunFilterForm], query: bytes) -> RunFilterForm:
+    form = kind(QueryDict(query))
     form.full_clean()
     return form
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 from django.db import models
 from django.utils import timezone
 
-from runs.accounts.models import Project
+from runs.accounts.models import Project, User
 from runs.querysets import EffectQuerySet, RunQuerySet, VisibleRuns
 
 NAME = 200
@@ -188,6 +188,41 @@ class Run(models.Model):
     def heading(self) -> str:
         """What a person calls this run: its name, else what it was asked first."""
         return self.name or self.title or self.external_id
+
+
+class SavedView(models.Model):
+    """A state of the run list under a name: somebody's own, or the project's (no owner)."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+")
+    owner = models.ForeignKey(User, models.CASCADE, related_name="+", null=True)
+    name = models.CharField(max_length=80)
+    query = models.CharField(max_length=2000, blank=True)
+    """What the address of the list says, without a place in it."""
+    is_default = models.BooleanField(default=False)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "owner", "name"], name="one_view_a_name"),
+            models.UniqueConstraint(
+                fields=["project", "name"],
+                name="one_shared_view_a_name",
+                condition=models.Q(owner=None),
+            ),
+            models.UniqueConstraint(
+                fields=["project", "owner"],
+                name="one_default_view_each",
+                condition=models.Q(is_default=True),
+            ),
+            models.UniqueConstraint(
+                fields=["project"],
+                name="one_default_view",
+                condition=models.Q(is_default=True, owner=None),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class LabelKind(models.TextChoices):

@@ -3,7 +3,17 @@
 from django.urls import URLPattern, URLResolver, include, path, register_converter
 from django.urls.converters import IntConverter, StringConverter
 
-from runs.views import effect_files, imports, patterns, run_list, run_page, search
+from runs.views import (
+    effect_files,
+    groups,
+    imports,
+    patterns,
+    run_list,
+    run_page,
+    saved_views,
+    search,
+    selection,
+)
 
 app_name = "runs"
 
@@ -36,11 +46,28 @@ run_urls: list[URLPattern | URLResolver] = [
     path("/effects/<seq:seq>", include(effect_urls)),
 ]
 
+list_urls = [
+    path("/list/news", run_list.news, name="news"),
+    path("/list/rows", run_list.rows, name="rows"),
+    path("/filters/<slug:field>", run_list.filter_values, name="values"),
+    path("/views", saved_views.views, name="views"),
+    path("/views/<int:view_id>", saved_views.view, name="view"),
+    path("/selection/replay", selection.replay, name="selection-replay"),
+    path("/selection/tags", selection.tags, name="selection-tags"),
+    path("/selection/export", selection.export, name="selection-export"),
+    path("/selection/deletion", selection.deletion, name="selection-deletion"),
+    path("/selection/undo", selection.undo, name="selection-undo"),
+    path("/sessions", groups.sessions, name="sessions"),
+    path("/session", groups.session, name="session"),
+    path("/agents", groups.agents, name="agents"),
+    path("/agent", groups.agent, name="agent"),
+]
+
 project_urls: list[URLPattern | URLResolver] = [
     path("/runs", run_list.run_list, name="list"),
     path("/runs/<run_id:run_id>", include(run_urls)),
     path("/search", search.search, name="search"),
-    path("/filters/<slug:field>", run_list.filter_values, name="values"),
+    *list_urls,
     path("/import", imports.import_logs, name="import"),
 ]
 

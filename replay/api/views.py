@@ -35,7 +35,7 @@ class ReplaysView(APIView):
 
     @docs.list_replays
     def get(self, request: Request) -> Response:
-        replays = Replay.objects.filter(project_id=project_id_of(request)).for_list()
+        replays = Replay.objects.filter(project_id=project_id_of(request)).visible().for_list()
         replays = replays.select_related("project", "experiment")
         replays = replays.filter(**_filters(request))
         page = keyset(replays, request)
@@ -128,7 +128,7 @@ def _fresh(public_id: str) -> Replay:
 
 
 def _whole() -> QuerySet[Replay]:
-    return Replay.objects.select_related("project", "run", "experiment")
+    return Replay.objects.visible().select_related("project", "run", "experiment")
 
 
 def _asker(request: Request) -> Asker:

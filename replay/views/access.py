@@ -14,7 +14,7 @@ def get_replay_or_404(
 ) -> Replay:
     """The replay of this id in a project the person belongs to."""
     project = get_project_or_404(request, slug, needs)
-    found = Replay.objects.filter(project=project, public_id=replay_id)
+    found = Replay.objects.of(project).filter(public_id=replay_id)
     replay = found.select_related("run", "experiment", "created_by").first()
     if replay is None:
         raise Http404

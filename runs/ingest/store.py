@@ -83,9 +83,9 @@ def _create(project: Project, run_id: str, intake: Intake) -> Outcome | None:
     change.stamp()
     with bulk.turn():
         pk = bulk.insert_returning(Run, rows.RUN_COLUMNS, rows.run_values(run), ignore=True)
+        _refuse_deleted(project, run_id)  # now that a deletion going on has ended
         if pk is None:
             return None
-        _refuse_deleted(project, run_id)  # now that a deletion going on has ended
         run.pk = pk
         rows.write(run, made, change.packed)
         change.labels.write(is_new_run=True)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 from html import escape
+from urllib.parse import urlencode
 
 from django import template
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import Truncator
 
 from runs import display
+from runs.filters import MORE_SHOWN, SHOWN, RunListForm
 from runs.messages.loose import clean, plural
-from runs.models import Run
+from runs.models import LabelKind, Run, RunLabel
 from runs.templatetags.runs_tags import status_tag, time_tag
 
 register = template.Library()
@@ -23,44 +27,105 @@ _ROW = (
     '<tr data-row><td class="pick"><input type="checkbox" data-pick name="run" value="{id}"'
     ' aria-label="Select {short}"></td><td class="state">{status}</td>'
     '<td class="title"><a href="{address}">{title}</a>{below}</td>'
-    '<td class="clip">{agent}{version}{replay}</td>'
-    '<td class="muted clip roomier">{environment}</td>'
-    '<td class="muted clip roomy" title="{models}">{models}</td>'
-    '<td class="num" data-of="effects">{effects}</td><td class="num" data-of="duration">{took}</td>'
-    '<td class="num" data-of="tokens">{tokens}</td><td class="num" data-of="cost">{cost}</td>'
-    '<td class="muted started">{started}</td></tr>'
 )
+_CELLS = {
+    "agent": '<td class="clip">{agent}{version}{replay}</td>',
+    "environment": '<td class="muted clip roomier">{environment}</td>',
+    "model": '<td class="muted clip roomy" title="{models}">{models}</td>',
+    "effects": '<td class="num" data-of="effects">{effects}</td>',
+    "duration": '<td class="num" data-of="duration">{took}</td>',
+    "tokens": '<td class="num" data-of="tokens">{tokens}</td>',
+    "cost": '<td class="num" data-of="cost">{cost}</td>',
+    "started": '<td class="muted started">{started}</td>',
+    "session": '<td class="clip">{session}</td>',
+    "user": '<td class="muted clip">{user}</td>',
+    "tags": '<td class="clip">{tags}</td>',
+}
 _RUNNING = '<span class="muted">running</span>'
 _REPLAY = ' <span class="tag muted">replay</span>'
 
 
 @register.simple_tag
-def run_rows(runs: Iterable[Run], slug: str) -> SafeString:
+def run_rows(runs: Sequence[Run], slug: str, columns: tuple[str, ...] = tuple(SHOWN)) -> SafeString:
     """Runs as table rows, each linked to its page."""
-    home, now = reverse("runs:list", args=[slug]), timezone.now()
-    return mark_safe("".join(_row(run, home, now) for run in runs))
+    shape, home, now = _shape(columns), reverse("runs:list", args=[slug]), timezone.now()
+    tags = _tags(runs) if "tags" in columns else {}
+    session = reverse("runs:session", args=[slug]) if "session" in columns else ""
+    cells = (_cells(run, home, now) | _more(run, session, tags) for run in runs)
+    return mark_safe("".join(map(shape.format_map, cells)))
 
 
-def _row(run: Run, home: str, now: datetime) -> str:
-    title = clean(run.heading)
-    return _ROW.format(
-        id=escape(run.external_id),
-        short=escape(title if len(title) <= 60 else Truncator(title).chars(60)),
-        status=status_tag(run, now),
-        address=f"{home}/{escape(run.external_id)}",
-        title=escape(title),
-        below=_below(run),
-        agent=escape(clean(run.agent)),
-        version=_version(run),
-        replay=_REPLAY if run.is_replay else "",
-        environment=escape(clean(run.environment)),
-        models=escape(clean(run.models_used)),
-        effects=f"{run.effect_count:,}",
-        took=_RUNNING if run.status == "running" else escape(display.duration(run.duration_ms)),
-        tokens=escape(display.tokens(run.total_tokens, run.tokens_complete)),
-        cost=escape(display.cost(run.cost, run.cost_complete)),
-        started=time_tag(run.sort_at, now),
+@lru_cache(64)
+def _shape(columns: tuple[str, ...]) -> str:
+    return "".join((_ROW, *(_CELLS[name] for name in columns), "</tr>"))
+
+
+def _tags(runs: Sequence[Run]) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    labels = RunLabel.objects.filter(run__in=[run.pk for run in runs], kind=LabelKind.TAG)
+    for key, value in labels.order_by("pk").values_list("run_id", "value"):
+        found.setdefault(key, []).append(value)
+    return found
+
+
+def _more(run: Run, session: str, tags: dict[int, list[str]]) -> dict[str, str]:
+    """The cells of columns that are not there unless somebody wants them."""
+    link = ""
+    if session and run.session_id:
+        address = f"{session}?{urlencode({'id': run.session_id})}"
+        link = f'<a href="{escape(address)}">{escape(clean(run.session_id))}</a>'
+    shown = "".join(
+        f'<span class="tag muted">{escape(clean(tag))}</span> ' for tag in tags.get(run.pk, ())
     )
+    return {"session": link, "tags": shown, "user": escape(clean(run.end_user))}
+
+
+def _cells(run: Run, home: str, now: datetime) -> dict[str, str]:
+    title = clean(run.heading)
+    return {
+        "id": escape(run.external_id),
+        "short": escape(title if len(title) <= 60 else Truncator(title).chars(60)),
+        "status": status_tag(run, now),
+        "address": f"{home}/{escape(run.external_id)}",
+        "title": escape(title),
+        "below": _below(run),
+        "agent": escape(clean(run.agent)),
+        "version": _version(run),
+        "replay": _REPLAY if run.is_replay else "",
+        "environment": escape(clean(run.environment)),
+        "models": escape(clean(run.models_used)),
+        "effects": f"{run.effect_count:,}",
+        "took": _took(run),
+        "tokens": escape(display.tokens(run.total_tokens, run.tokens_complete)),
+        "cost": escape(display.cost(run.cost, run.cost_complete)),
+        "started": time_tag(run.sort_at, now),
+    }
+
+
+def _took(run: Run) -> str:
+    return _RUNNING if run.status == "running" else escape(display.duration(run.duration_ms))
+
+
+@register.simple_tag
+def heading(form: RunListForm, name: str) -> str:
+    """The head of a column: a link that sorts by it, or turns the order around, where one can."""
+    label = (SHOWN | MORE_SHOWN)[name]
+    css = {"environment": "roomier", "model": "roomy"}.get(name, "")
+    if name in FIGURES or name == "started":
+        least, most = name, None if name == "started" else f"-{name}"
+        sort = form.values.get("sort")
+        now = {least: "ascending", most: "descending"}.get(sort, "")
+        mark = {"ascending": " ↑", "descending": " ↓"}.get(now, "")
+        query = form.query(sort=least if now == "descending" else most)
+        shape = '<th class="{}"{}><a href="?{}" title="{}">{}{}</a></th>'
+        state = mark_safe(f' aria-sort="{now}"') if now else ""
+        css = "num" if name in FIGURES else ""
+        told = "Turn the order around" if now else f"Sort by {label.lower()}"
+        return format_html(shape, css, state, query or "view=all", told, label, mark)
+    return format_html('<th class="{}">{}</th>', css, label)
+
+
+FIGURES = ("effects", "duration", "tokens", "cost")
 
 
 def _below(run: Run) -> str:

@@ -20,7 +20,7 @@ from django.utils.http import urlencode
 from django.utils.safestring import mark_safe
 
 from runs import display, timeline
-from runs.filters import RunFilterForm
+from runs.filters import RunListForm
 from runs.matching import COLUMNS
 from runs.messages import exact, facts
 from runs.messages.loose import clean
@@ -206,7 +206,7 @@ def _control(slug: str, name: str, sent: tuple[str, ...]) -> str:
     """Nineteen controls of a list mostly say the same as they did last time."""
     data = QueryDict(mutable=True)
     data.setlist(name, list(sent))
-    field = RunFilterForm(data)[name]
+    field = RunListForm(data)[name]
     if name not in OFFERED:
         shape = '<label class="{}">{} {}</label>'
         kind = "row" if isinstance(field.field, forms.MultipleChoiceField) else "stack"

@@ -13,7 +13,7 @@
     setTimeout(() => box.remove(), 4000);
   }
 
-  document.addEventListener("toast", (event) => show(event.detail));
+  document.addEventListener("toast", (event) => show(event.detail.value ?? event.detail));
   document.addEventListener("htmx:responseError", (event) => show(`The server answered ${event.detail.xhr.status}.`));
   document.addEventListener("htmx:sendError", () => show("The server cannot be reached."));
 })();

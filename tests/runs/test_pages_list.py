@@ -95,7 +95,7 @@ def test_pages_follow_one_another_both_ways(member_client, project, shared) -> N
 def test_the_list_costs_few_queries(member_client, load_log, django_assert_max_num_queries) -> None:
     for name in ("support-triage", "refund-memory", "sql-tool-errors", "nested-critic"):
         load_log(name)
-    with django_assert_max_num_queries(9):
+    with django_assert_max_num_queries(11):
         member_client.get("/p/acme/runs")
 
 
