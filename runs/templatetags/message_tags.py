@@ -1,0 +1,210 @@
+"""Recorded texts and values on a page: folded, coloured, as a table, or as Markdown on demand.
+
+Written here and not in templates: a page has hundreds of them.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import Any
+
+from django import template
+from django.http import QueryDict
+from django.urls import NoReverseMatch, reverse
+from django.utils.html import conditional_escape, format_html
+from django.utils.http import urlencode
+from django.utils.safestring import SafeString, mark_safe
+
+from runs.messages import exact, markup
+from runs.messages.loose import clean
+from runs.messages.pieces import Piece, language_of, pieces, split
+from runs.messages.tables import Cell, Table, table
+from runs.messages.turns import opened
+from runs.templatetags.runs_tags import isolated
+
+register = template.Library()
+
+TEXT_SHOWN = 16_000
+"""Characters of one text on a page; the rest is one click away, with its true size said."""
+FOLDED_OVER, HEAD = 4_000, 2_400
+"""A text of more characters than this shows its head, the rest folded."""
+COLOURED = 10_000
+"""Characters of code coloured on one page: colouring is the dearest part of it."""
+VALUES_OF_LINES = 6
+"""Texts of several lines inside a value that are shown a second time, as lines."""
+
+
+@register.simple_tag(takes_context=True)
+def recorded_text(context: template.Context, text: str, pointer: str) -> SafeString:
+    """A text as it was said; as Markdown if the address asks for that one (`md`)."""
+    if not text:
+        return mark_safe('<div class="said"><span class="muted">empty text</span></div>')
+    params = context["request"].GET
+    offered = bool(pointer) and markup.looks_like_markdown(text)
+    as_markdown = offered and pointer in params.getlist("md")
+    shown = text[:TEXT_SHOWN]
+    if as_markdown:
+        body = f'<div class="prose md" dir="auto">{markup.markdown(shown)}</div>'
+    else:
+        body = _said(context, shown, len(text))
+    switch = _switch(params, pointer, as_markdown) if offered else ""
+    cut = _cut(context, pointer, len(text)) if len(text) > TEXT_SHOWN else ""
+    name = f' id="{_name(pointer)}"' if offered else ""
+    return mark_safe(f'<div class="spoken"{name}>{body}{cut}{switch}</div>')
+
+
+@register.simple_tag(takes_context=True)
+def recorded_value(context: template.Context, value: Any, pointer: str) -> SafeString:
+    """JSON: as a table where it is rows, else indented; its texts of several lines as lines."""
+    rows = table(value)
+    inner = _json(context, value, pointer)
+    if rows is not None:
+        return mark_safe(_table(rows) + _FOLDED_JSON.format(inner))
+    return mark_safe(inner + "".join(_as_lines(context, value, pointer)))
+
+
+@register.filter
+def opened_json(text: str) -> object:
+    """The object or list that a text holds as JSON, else None."""
+    return opened(text)
+
+
+def _said(context: template.Context, shown: str, size: int) -> str:
+    found = pieces(shown)
+    if len(shown) <= FOLDED_OVER:
+        return f'<div class="said" dir="auto">{_html(context, found)}</div>'
+    head, rest = split(found, HEAD)
+    more = sum(len(piece.text) for piece in rest)
+    label = f"{more:,} more characters of {size:,}, {shown.count(chr(10)) + 1:,} lines"
+    if size > len(shown):
+        label = f"{more:,} more characters, of {size:,} in all"
+    return (
+        f'<div class="said" dir="auto">{_html(context, head)}</div>'
+        f'<details class="more"><summary>{label}</summary>'
+        f'<div class="said" dir="auto">{_html(context, rest)}</div></details>'
+    )
+
+
+def _html(context: template.Context, found: list[Piece]) -> str:
+    code = sum(len(piece.text) for piece in found if piece.language)
+    return markup.pieces_html(found, _may_colour(context, code))
+
+
+def _may_colour(context: template.Context, characters: int) -> bool:
+    """Takes from what of the page's code may still be coloured."""
+    left = context.dicts[0].setdefault("_coloured_left", COLOURED)
+    if characters > left:
+        return False
+    context.dicts[0]["_coloured_left"] = left - characters
+    return True
+
+
+def _json(context: template.Context, value: Any, pointer: str) -> str:
+    shown = exact.pretty(value, TEXT_SHOWN)
+    text = clean(shown.text)
+    cut = _cut(context, pointer, shown.size) if shown.cut else ""
+    if len(text) <= FOLDED_OVER:
+        return f'<pre class="data">{_strings_apart(text)}</pre>{cut}'
+    at = text.rfind("\n", 0, HEAD) + 1 or HEAD
+    return (
+        f'<pre class="data">{_strings_apart(text[:at])}</pre><details class="more">'
+        f"<summary>{len(text) - at:,} more characters of {shown.size:,}</summary>"
+        f'<pre class="data">{_strings_apart(text[at:])}</pre></details>{cut}'
+    )
+
+
+def _strings_apart(text: str) -> str:
+    return conditional_escape(isolated(text))
+
+
+def _as_lines(context: template.Context, value: Any, pointer: str) -> list[str]:
+    """Members that are texts of several lines (code, SQL, a patch), as JSON hard to read."""
+    members = value.items() if isinstance(value, dict) else ()
+    texts = [(key, one) for key, one in members if isinstance(one, str) and "\n" in one.strip()]
+    return [_lines(context, key, text, pointer) for key, text in texts[:VALUES_OF_LINES]]
+
+
+def _lines(context: template.Context, key: str, text: str, pointer: str) -> str:
+    shown = text[:TEXT_SHOWN]
+    language = language_of(shown, key)
+    found = [Piece(shown, language)] if language else pieces(shown)
+    more = (
+        f", the first {TEXT_SHOWN:,} characters of {len(text):,}" if len(text) > TEXT_SHOWN else ""
+    )
+    return (
+        f'<span class="label">{escape(clean(key))}, as lines{more}</span>'
+        f'<div class="said lines" dir="auto">{_html(context, found)}</div>'
+    )
+
+
+def _table(rows: Table) -> str:
+    head = "".join(f"<th>{escape(clean(name[:80]))}</th>" for name in rows.columns)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows.rows)
+    facts = "".join(
+        f'<span class="chip">{escape(fact.label)} <b>{escape(clean(fact.value[:80]))}</b></span>'
+        for fact in rows.facts[:12]
+    )
+    label = f"{escape(clean(rows.label[:80]))}: " if rows.label else ""
+    return _TABLE.format(f"{label}{_counted(rows)} {facts}", head, body)
+
+
+def _counted(rows: Table) -> str:
+    said = f"{rows.row_count:,} rows"
+    if rows.row_count > len(rows.rows):
+        said += f", the first {len(rows.rows):,} shown"
+    if rows.column_count > len(rows.columns):
+        said += f"; {rows.column_count:,} columns, the first {len(rows.columns):,} shown"
+    return said
+
+
+def _cell(cell: Cell) -> str:
+    text = escape(clean(cell.text)) + ("…" if cell.cut else "")
+    if cell.kind == "number":
+        return f'<td class="num">{text}</td>'
+    if cell.kind == "text":
+        return f'<td dir="auto">{text}</td>'
+    return f'<td class="muted">{text}</td>'
+
+
+def _switch(params: QueryDict, pointer: str, on: bool) -> str:
+    changed = params.copy()
+    chosen = [one for one in params.getlist("md") if one != pointer]
+    changed.setlist("md", chosen if on else [*chosen, pointer])
+    name = _name(pointer)
+    label = "as text, as it came" if on else "as Markdown"
+    return format_html(_SWITCH, changed.urlencode(), name, label)
+
+
+def _cut(context: template.Context, pointer: str, size: int) -> str:
+    said = f"only the start of {size:,} characters"
+    address = value_address(context, pointer) if pointer else ""
+    link = format_html(' <a hx-boost="false" href="{}">the whole</a>', address) if address else ""
+    return f'<span class="cut">{said}{link}</span>'
+
+
+@register.simple_tag(takes_context=True)
+def value_address(context: template.Context, pointer: str) -> str:
+    """Where the whole of a recorded value is, as plain text."""
+    place = [context["project"].slug, context["run"].external_id, context["effect"].seq]
+    try:
+        address = reverse("runs:effect-value", args=place)
+    except NoReverseMatch:
+        return ""
+    return f"{address}?{urlencode({'of': context.get('of') or 'record', 'at': pointer})}"
+
+
+def _name(pointer: str) -> str:
+    """An id for the text at a pointer; pointers are of the record and may hold anything."""
+    return "at" + re.sub(r"[^A-Za-z0-9]", lambda found: f"-{ord(found[0]):x}", pointer)
+
+
+_SWITCH = (
+    '<a class="more-link md-switch" href="?{0}" hx-get="?{0}" hx-target="#{1}" hx-select="#{1}"'
+    ' hx-swap="outerHTML show:none" hx-push-url="true">{2}</a>'
+)
+_FOLDED_JSON = '<details class="more"><summary>JSON</summary>{}</details>'
+_TABLE = (
+    '<p class="label rows-of">{}</p><div class="scroll-x" tabindex="0"><table class="rows-table">'
+    "<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
+)
