@@ -11,6 +11,8 @@ from runs.search.words import BETWEEN, Placed, fold, placed
 
 BEFORE = 70
 LENGTH = 280
+SHORT = 60
+NEXT = " · "
 _SPACE = re.compile(r"\s+")
 
 
@@ -34,11 +36,17 @@ class Excerpt:
 
 def excerpt(body: str, clauses: Sequence[Clause]) -> Excerpt:
     """Around the first place of the first clause that is in `body`; its start if none is."""
+    texts = body.split(BETWEEN)
     for clause in clauses:
-        for text in body.split(BETWEEN):
+        for place, text in enumerate(texts):
             if clause.words[0] in fold(text) and (at := _first(placed(text), clause)) is not None:
-                return _around(text, at, clauses)
-    return _around(body.split(BETWEEN, 1)[0], 0, clauses)
+                return _around(_filled(texts[place:]), at, clauses)
+    return _around(_filled(texts), 0, clauses)
+
+
+def _filled(texts: list[str]) -> str:
+    """The first text, and what follows it where it is too short to say much ("get_order")."""
+    return texts[0] if len(texts[0]) > SHORT else NEXT.join(texts)[: 2 * LENGTH]
 
 
 def _first(found: Placed, clause: Clause) -> int | None:

@@ -26,13 +26,12 @@ from runs.search.models import SearchText
 from runs.search.query import Clause, Query
 
 FEW = 1000
-WINDOW = 20_000
 LAST_KEY = 2**63 - 1
 LAST_PART = 2**31 - 1
 SECONDS = 1.5
 """So long a page is looked for before it is shown as far as it is."""
-MANY_RUNS = 5000
-"""So many runs with a hit are sorted by their keys; of more, the list itself is gone along."""
+MANY_HITS = 12_000
+"""The runs of so many hits are sorted by their keys; of more, the list itself is gone along."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +106,9 @@ def find_in_run(run: Run, query: Query, *, after: int = 0, limit: int = 100) -> 
 def runs_with(project: Project, query: Query) -> RunsWith:
     """Runs of the project of which some effect has all of `query`."""
     scope = index.of_project(project.pk)
-    keys = index.here().runs(index.here().asked([scope], query.clauses), MANY_RUNS + 1)
+    keys = index.here().runs(index.here().asked([scope], query.clauses), MANY_HITS)
     long = _runs_of_long_texts(scope, query) if query.phrases else set()
-    if len(keys) <= MANY_RUNS:
+    if keys is not None:
         return RunsWith(Q(pk__in=long.union(keys)), is_few=True)
     sql, values = index.here().of_listed_run(query.clauses)
     # The same, asked of each run of the list as it is gone along: a page of them is soon full.
@@ -119,7 +118,7 @@ def runs_with(project: Project, query: Query) -> RunsWith:
 
 def _runs_of_long_texts(scope: str, query: Query) -> set[int]:
     wanted = index.here().asked([scope, index.LONG], query.singles)
-    rows = index.here().newest(wanted, 0, LAST_KEY, MANY_RUNS, 0, few=False)
+    rows = index.here().newest(wanted, 0, LAST_KEY, MANY_HITS, 0, few=False)
     return {place.run_id for place in _checked(rows, query)}
 
 
@@ -140,7 +139,7 @@ def _windows(project: Project, query: Query, after: int | None) -> Iterator[_Win
     newest = _texts(project, high).order_by("-pk").values_list("pk", flat=True)
     low = next(iter(newest[FEW - 1 : FEW]), 0)
     yield _Window(low, high, few=True)
-    size = WINDOW if query.phrases else LAST_KEY
+    size: int = index.here().WINDOW if query.phrases else LAST_KEY
     while low > 0:
         high, low = low, max(low - size, 0)
         yield _Window(low, high)

@@ -18,6 +18,8 @@ FOUND = "f.rowid, t.run_id, t.seq, t.portion, t.part, t.is_long"
 # CROSS: the index is read, and only what it finds is looked up.
 _FROM = "runs_searchwords f CROSS JOIN runs_searchtext t ON t.id = f.rowid"
 _MATCH = "runs_searchwords MATCH %s"
+WINDOW = 20_000
+"""Keys looked through at once."""
 
 
 def insert(rows: Sequence[Row]) -> None:
@@ -68,10 +70,10 @@ def in_order(wanted: str, after: tuple[int, int], limit: int) -> Any:
     )
 
 
-def runs(wanted: str, limit: int) -> list[int]:
-    """Keys of runs with a hit, up to `limit`."""
-    found = _rows(f"SELECT DISTINCT t.run_id FROM {_FROM} WHERE {_MATCH} LIMIT %s", [wanted, limit])
-    return [key for (key,) in found]
+def runs(wanted: str, limit: int) -> set[int] | None:
+    """Keys of the runs with a hit; None where there are more than `limit` hits."""
+    found = _rows(f"SELECT t.run_id FROM {_FROM} WHERE {_MATCH} LIMIT %s", [wanted, limit + 1])
+    return {key for (key,) in found} if len(found) <= limit else None
 
 
 def of_listed_run(clauses: Sequence[Clause]) -> tuple[str, list[Any]]:

@@ -16,6 +16,8 @@ from runs.search.words import BREAK
 Row = tuple[int, int, int, int, int, bool, str, list[str], list[str]]
 FOUND = "t.id, t.run_id, t.seq, t.portion, t.part, t.is_long"
 _MATCH = "t.words @@ %s::tsquery"
+WINDOW = 2**63 - 1
+"""Keys looked through at once. All: the word index gives no part of what it finds for less."""
 
 
 def insert(rows: Sequence[Row]) -> None:
@@ -58,7 +60,7 @@ def newest(wanted: str, low: int, high: int, limit: int, project_id: int, *, few
         return _rows(sql, [project_id, low, high, wanted, limit])
     sql = (
         f"WITH found AS MATERIALIZED (SELECT {FOUND} FROM runs_searchtext t"
-        f" WHERE {_MATCH} AND t.id >= %s AND t.id < %s)"
+        f" WHERE {_MATCH} AND t.id + 0 >= %s AND t.id + 0 < %s)"
         " SELECT * FROM found ORDER BY id DESC LIMIT %s"
     )
     return _by_index(sql, [wanted, low, high, limit])
@@ -74,10 +76,11 @@ def in_order(wanted: str, after: tuple[int, int], limit: int) -> Any:
     return _by_index(sql, [wanted, *after, limit])
 
 
-def runs(wanted: str, limit: int) -> list[int]:
-    """Keys of runs with a hit, up to `limit`."""
-    sql = f"SELECT DISTINCT t.run_id FROM runs_searchtext t WHERE {_MATCH} LIMIT %s"
-    return [key for (key,) in _by_index(sql, [wanted, limit])]
+def runs(wanted: str, limit: int) -> set[int] | None:
+    """Keys of the runs with a hit; None where there are more than `limit` hits."""
+    sql = f"SELECT t.run_id FROM runs_searchtext t WHERE {_MATCH} LIMIT %s"
+    found = _by_index(sql, [wanted, limit + 1])
+    return {key for (key,) in found} if len(found) <= limit else None
 
 
 def of_listed_run(clauses: Sequence[Clause]) -> tuple[str, list[Any]]:
@@ -90,7 +93,8 @@ def of_listed_run(clauses: Sequence[Clause]) -> tuple[str, list[Any]]:
 
 
 def _by_index(sql: str, values: list[Any]) -> Any:
-    # Reading a word vector costs far more than the planner thinks: a scan of all is never right.
+    # Reading a word vector costs far more than the planner thinks: a scan of all is never right,
+    # nor is one along the keys (`id + 0`).
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")
         cursor.execute(sql, values)

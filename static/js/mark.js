@@ -28,8 +28,8 @@
       if (!words) return null;
       const whole = (word) => !SPACELESS.test(word.normalize("NFKC")) && !/\p{So}/u.test(word);
       const before = whole(words[0]) ? "(?<![\\p{L}\\p{N}])" : "";
-      const open = star || said.endsWith("*") || !whole(words.at(-1));
-      return before + words.join("[^\\p{L}\\p{N}]{1,20}") + (open ? "" : "(?![\\p{L}\\p{N}])");
+      const after = !whole(words.at(-1)) ? "" : star || said.endsWith("*") ? "[\\p{L}\\p{N}\\p{M}]*" : "(?![\\p{L}\\p{N}])";
+      return before + words.join("[^\\p{L}\\p{N}]{1,20}") + after;
     });
     const found = sources.filter(Boolean);
     return found.length ? new RegExp(found.join("|"), "gu") : null;

@@ -332,7 +332,7 @@ def test_the_list_of_runs_is_filtered_by_what_was_said(send, api, member_client)
 
 
 def test_the_list_is_gone_along_where_many_have_it(send, api, monkeypatch):
-    monkeypatch.setattr("runs.search.find.MANY_RUNS", 1)
+    monkeypatch.setattr("runs.search.find.MANY_HITS", 1)
     for name in ("r1", "r2", "r3"):
         send(name, tool(1, result="needle in hay" if name != "r2" else "hay"))
     runs = api("GET", "/api/v1/runs?q=%22needle+in%22").json()["results"]
