@@ -27,6 +27,8 @@ register = template.Library()
 
 TEXT_SHOWN = 16_000
 """Characters of one text on a page; the rest is one click away, with its true size said."""
+JSON_SHOWN = 800_000
+"""Characters of the JSON tab, likewise: it is text, and a script draws only what is unfolded."""
 FOLDED_OVER, HEAD = 4_000, 2_400
 """A text of more characters than this shows its head, the rest folded."""
 COLOURED = 10_000
@@ -62,6 +64,14 @@ def recorded_value(context: template.Context, value: Any, pointer: str) -> SafeS
     if rows is not None:
         return mark_safe(_table(rows) + _FOLDED_JSON.format(inner))
     return mark_safe(inner + "".join(_as_lines(context, value, pointer)))
+
+
+@register.simple_tag
+def json_document(data: bytes) -> dict[str, Any]:
+    """Recorded bytes as indented JSON, exact to the digit: `text`, and `cut` when that is only
+    its start. A script folds it; without one it is this text."""
+    shown = exact.indented(data, JSON_SHOWN)
+    return {"text": _strings_apart(clean(shown.text)), "cut": shown.cut}
 
 
 @register.filter
@@ -114,7 +124,7 @@ def _json(context: template.Context, value: Any, pointer: str) -> str:
     )
 
 
-def _strings_apart(text: str) -> str:
+def _strings_apart(text: str) -> SafeString:
     return conditional_escape(isolated(text))
 
 

@@ -31,11 +31,8 @@ register = template.Library()
 
 TEXT_SHOWN = 16_000
 """Characters of one text on a page; the rest is one click away, with its true size said."""
-JSON_SHOWN = 120_000
-"""Characters of the JSON tab, likewise."""
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _JSON_STRING = re.compile(r'("(?:[^"\\]|\\.)*"?)')
-_TOKEN_TAGS = {"key": "b", "number": "i", "literal": "i", "string": "s"}
 
 register.filter("duration", display.duration)
 register.filter("bytesize", display.size)
@@ -105,20 +102,6 @@ def unwrapped(text: str) -> object:
         return exact.loads(text)
     except ValueError:
         return None
-
-
-@register.simple_tag
-def json_bytes(data: bytes) -> dict[str, Any]:
-    """Recorded bytes as coloured JSON: `html`, and `cut` when that is only its start."""
-    tokens, whole = exact.reindent(data, JSON_SHOWN)
-    return {"html": mark_safe("".join(map(_token_html, tokens))), "cut": not whole}
-
-
-def _token_html(token: exact.Token) -> str:
-    tag = _TOKEN_TAGS.get(token.kind)
-    # Thousands of tokens: html.escape is several times faster than format_html.
-    text = escape(clean(token.text))
-    return f"<{tag}>{text}</{tag}>" if tag else text
 
 
 @register.filter

@@ -38,13 +38,16 @@ def test_re_indenting_keeps_doubled_keys_escapes_and_digits() -> None:
 @given(value=json_values)
 def test_re_indented_json_reads_the_same(value: object) -> None:
     tokens, _ = exact.reindent(json.dumps(value).encode(), 100_000)
-    assert json.loads("".join(token.text for token in tokens)) == value
+    text = "".join(token.text for token in tokens)
+    assert json.loads(text) == value
+    assert exact.indented(json.dumps(value).encode(), 100_000).text == text
     assert json.loads(exact.pretty(value, 100_000).text) == value
 
 
 @given(data=st.binary(max_size=60), limit=st.integers(0, 40))
 def test_re_indenting_takes_any_bytes(data: bytes, limit: int) -> None:
     exact.reindent(data, limit)
+    assert len(exact.indented(data, limit).text) <= limit
 
 
 def test_a_long_value_is_cut_and_says_so() -> None:
