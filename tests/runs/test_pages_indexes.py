@@ -88,6 +88,8 @@ def test_one_filter_is_one_query_along_its_index(project, thirty_runs, query, in
 )
 def test_what_few_runs_pass_is_found_first(project, thirty_runs, query, index) -> None:
     *asked_first, rows = statements(project, query)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE runs_run")  # PostgreSQL knows then which index has few of them
     assert index in plan(asked_first[-1])
     assert '"runs_run"."id" IN (' in rows
 

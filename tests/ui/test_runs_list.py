@@ -24,19 +24,101 @@ def test_j_moves_x_selects_and_enter_opens(listed) -> None:
     listed.wait_for_url("**/runs/support-triage")
 
 
+def test_shift_selects_up_to_here_and_the_bar_says_how_many(listed) -> None:
+    for key in ("j", "x", "j", "j", "Shift+X"):
+        listed.keyboard.press(key)
+    assert listed.locator("[data-pick]:checked").count() == 3
+    assert listed.locator("[data-pick-all]").is_checked()
+    listed.locator("[data-pick]").nth(0).click()
+    listed.locator("[data-pick]").nth(2).click(modifiers=["Shift"])
+    assert listed.locator("#picked").is_hidden()
+    listed.locator("[data-pick-all]").click()
+    assert listed.locator("#picked").inner_text().startswith("3 selected")
+
+
+def test_selected_runs_are_tagged_and_r_leads_to_the_replay_form(listed) -> None:
+    listed.goto("/p/acme/runs?col=tags")
+    listed.keyboard.press("j")
+    listed.keyboard.press("x")
+    listed.get_by_text("Tag…").click()
+    listed.locator("#picked [name=tag]").fill("vip")
+    listed.get_by_role("button", name="Put on").click()
+    listed.wait_for_selector("tr[aria-current] .tag:text('vip')")
+    assert listed.locator(".toast").inner_text() == "“vip” put on 1 run."
+    assert listed.locator("[data-pick]:checked").count() == 1
+    listed.keyboard.press("Escape")
+    listed.keyboard.press("Escape")
+    listed.keyboard.press("r")
+    listed.wait_for_url("**/replay")
+
+
+def test_runs_are_deleted_and_brought_back(
+    open_page, make_member, load_log, transactional_db
+) -> None:
+    for name in LOGS:
+        load_log(name)
+    page = open_page(make_member("admin"))
+    page.goto("/p/acme/runs?sort=-effects")
+    page.locator("[data-pick]").first.click()
+    page.get_by_role("button", name="Delete…").click()
+    page.get_by_role("button", name="Delete 1 run").click()
+    page.wait_for_selector("text=1 run deleted.")
+    assert page.locator("tbody tr").count() == 2
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_selector("text=1 run brought back.")
+    assert page.locator("tbody tr").count() == 3
+    assert page.url.endswith("?sort=-effects")
+
+
+def test_a_view_is_saved_and_opened_from_the_list(listed) -> None:
+    listed.goto("/p/acme/runs?agent=refund&sort=-cost&col=cost")
+    listed.keyboard.press("v")
+    listed.get_by_label("Save this as").fill("Refunds")
+    listed.get_by_role("button", name="Save view").click()
+    listed.wait_for_url("**view=*")
+    listed.goto("/p/acme/runs")
+    listed.keyboard.press("v")
+    listed.locator(".pop a:text('Refunds')").click()
+    listed.wait_for_url("**agent=refund**")
+    assert listed.locator("tbody tr").count() == 1
+
+
+def test_live_rows_and_news_move_nothing_under_the_cursor(listed, load_log) -> None:
+    from runs.models import Run
+
+    Run.objects.filter(external_id="support-triage").update(status="running")
+    listed.goto("/p/acme/runs")
+    listed.keyboard.press("j")
+    listed.keyboard.press("j")
+    listed.keyboard.press("x")
+    Run.objects.filter(external_id="support-triage").update(status="failed", effect_count=4321)
+    load_log("nested-critic")
+    for part in ("#live", "#news"):
+        listed.evaluate("part => htmx.trigger(part, 'refresh')", part)
+    listed.wait_for_selector("tr[aria-current] >> text=4,321")
+    assert listed.locator("tr[aria-current] input").is_checked()
+    listed.wait_for_selector("text=1 new")
+    assert listed.locator("tbody[data-rows] tr").count() == 3
+    listed.keyboard.press("n")
+    listed.wait_for_selector("tbody[data-rows] tr:nth-child(4)")
+
+
 def test_a_filter_is_set_shown_and_taken_off(listed) -> None:
     listed.keyboard.press("/")
-    listed.get_by_label("Agent", exact=True).fill("refund")
+    assert listed.evaluate("document.activeElement.closest('.filter[open]') !== null")
+    listed.keyboard.press("Escape")
+    listed.locator("summary:text-is('agent')").click()
+    listed.locator("#id_agent").fill("refund")
     listed.keyboard.press("Enter")
     listed.wait_for_url("**/runs?agent=refund")
     assert listed.locator("tbody tr").count() == 1
-    listed.get_by_label("Remove the filter agent").click()
+    listed.get_by_label("Remove the filter agent refund").click()
     listed.wait_for_url("**/runs*")
     assert listed.locator("tbody tr").count() == 3
 
 
 def test_a_filter_offers_the_values_there_are(listed) -> None:
-    listed.get_by_text("tool any").click()
+    listed.locator("summary:text-is('tool')").click()
     listed.wait_for_selector("#values-tool option", state="attached")
     offered = listed.locator("#values-tool option").evaluate_all("all => all.map(o => o.value)")
     assert "get_order" in offered
