@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -170,16 +171,17 @@ class RunFilterForm(forms.Form):
     def query(self, **changes: Any) -> str:
         """The query string of this state with `changes` made (None takes a parameter out).
         A change of filter starts the list anew, so cursors go unless they are what changes."""
-        params = QueryDict(mutable=True)
-        for name in self.fields:
-            if name not in CURSORS and name not in changes:
-                params.setlist(name, [one for one in self.sent(name) if one])
+        params = {name: sent for name, sent in self._state.items() if name not in changes}
         for name, value in changes.items():
-            if isinstance(value, list):
-                params.setlist(name, value)
-            elif value is not None:
-                params[name] = str(value)
-        return params.urlencode()
+            if value is not None:
+                params[name] = value if isinstance(value, list) else [str(value)]
+        return urlencode(params, doseq=True) if params else ""
+
+    @cached_property
+    def _state(self) -> dict[str, list[str]]:
+        """What the address says word for word, but for the place in the list."""
+        sent = {name: [one for one in self.sent(name) if one] for name in self.fields}
+        return {name: said for name, said in sent.items() if said and name not in CURSORS}
 
     @property
     def is_filtered(self) -> bool:
