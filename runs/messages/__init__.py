@@ -12,6 +12,7 @@ from runs.messages.parts import Answer, Request
 from runs.messages.rig import answer as answer_view
 from runs.messages.seen import changes, seen_prefix
 from runs.messages.stream import stream as stream_view
+from runs.messages.stream import timed as timed_stream
 
 
 def request_view(record: dict[str, Any]) -> Request:
@@ -27,6 +28,7 @@ __all__ = [
     "request_view",
     "seen_prefix",
     "stream_view",
+    "timed_stream",
     "wire_answer",
     "wire_media",
     "wire_request",

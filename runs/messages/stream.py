@@ -1,7 +1,7 @@
 """A kept stream as rows: what came, in order, errors in their places (spec §2.5)."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from runs.messages import exact, rig_parts
@@ -19,6 +19,8 @@ class Chunk:
     text: str
     pointer: str
     is_error: bool = False
+    at_ms: float | None = None
+    """When it came, since the call began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,43 @@ class Stream:
     chunks: tuple[Chunk, ...]
     parts: tuple[Part, ...]
     """The message put together from the fragments, open parts included."""
+    pace: str = ""
+    """`recorded`: each chunk has its own time; `even`: only the first and the last are known;
+    empty: nothing is known."""
+
+    @property
+    def first(self) -> int | None:
+        """The index of the first chunk that says something."""
+        said = (chunk.index for chunk in self.chunks if chunk.kind in _SAYING and chunk.text)
+        return next(said, None)
+
+
+_SAYING = {"text", "reasoning", "arguments", "delta"}
+
+
+def timed(kept: Stream, sent: object, first_ms: float | None, whole_ms: float | None) -> Stream:
+    """`kept` with the times of the chunks: those of the bodies as they were `sent` over the wire
+    (`at_ms` of each) where they are as many, else an even pace between first token and end."""
+    times = [_at(one) for one in items(sent)]
+    good = [chunk for chunk in kept.chunks if not chunk.is_error]
+    if times and len(times) == len(good) and all(at is not None for at in times):
+        return _with(kept, dict(zip((c.index for c in good), times, strict=True)), "recorded")
+    first = kept.first
+    if first_ms is None or whole_ms is None or first is None or whole_ms < first_ms:
+        return kept
+    after = [chunk.index for chunk in kept.chunks if chunk.index >= first]
+    step = (whole_ms - first_ms) / max(len(after) - 1, 1)
+    return _with(kept, {index: first_ms + step * n for n, index in enumerate(after)}, "even")
+
+
+def _at(value: object) -> float | None:
+    at = obj(value).get("at_ms")
+    return float(at) if isinstance(at, int | float) and not isinstance(at, bool) else None
+
+
+def _with(kept: Stream, times: Mapping[int, float | None], pace: str) -> Stream:
+    chunks = tuple(replace(chunk, at_ms=times.get(chunk.index)) for chunk in kept.chunks)
+    return replace(kept, chunks=chunks, pace=pace)
 
 
 def stream(record: dict[str, Any], errors: object = None) -> Stream | None:

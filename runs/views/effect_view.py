@@ -16,6 +16,7 @@ from runs.messages import (
     request_view,
     seen_prefix,
     stream_view,
+    timed_stream,
     wire_answer,
     wire_request,
 )
@@ -107,6 +108,10 @@ def effect_view(effect: Effect, chosen: dict[str, Any], around: Stretch) -> Effe
     elif effect.family == Family.TOOL:
         view.asked_by = _asked_by(effect, around)
     _choose_tabs(view, effect, chosen)
+    if view.stream is not None and view.answer_tab == "stream":
+        sent = obj(exact.loads(segments.read_wire(effect) or b"{}")).get("chunks")
+        times = (effect.first_token_ms, effect.duration_ms)
+        view.stream = timed_stream(view.stream, sent, *times)
     _read_raw(view, effect, data)
     return view
 

@@ -45,7 +45,7 @@
     this.marked = row;
     this.chosen = Number(row.dataset.line);
     this.tools.querySelector("[data-pointer]").textContent = this.pointerAt(this.chosen) || "the whole";
-    for (const button of this.tools.querySelectorAll(":disabled")) button.disabled = false;
+    this.tools.querySelector(".chosen").hidden = false;
   };
 
   Tree.prototype.copy = async function (text) {

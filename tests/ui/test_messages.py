@@ -77,3 +77,23 @@ def test_markdown_is_switched_on_in_place_and_in_the_address(effect) -> None:
     page.get_by_role("link", name="as text, as it came").click()
     page.get_by_text("# Head").wait_for()
     assert "md=" not in page.url
+
+
+def test_a_stream_plays_at_the_pace_it_was_recorded_at(page, project, shared) -> None:
+    log = (shared / "data" / "rig" / "incident-stream-kept.effects.json").read_bytes()
+    sent = [{"at_ms": 40 * n, "data": "x"} for n in range(1, 10)]
+    body = {"run": {"id": "run"}, "log": json.loads(log), "wire": {"1": {"chunks": sent}}}
+    ingest.accept_run(project, json.dumps(body).encode())
+    page.goto("/p/acme/runs/run?at=1&tab=stream")
+    assert page.get_by_text("at the times they came").is_visible()
+    page.get_by_label("Time in the stream").fill("85")
+    assert page.locator("tr.later").count() == 7
+    assert page.locator("[data-played]").inner_text() == '{"service'
+    page.get_by_role("button", name="Play").click()
+    page.get_by_text("360 ms of 360 ms").wait_for()
+    assert page.locator("tr.later").count() == 0
+    assert (
+        page.locator("[data-played]")
+        .inner_text()
+        .startswith('{"service":"checkout","window_min":30}')
+    )
