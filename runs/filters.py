@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from typing import Any
@@ -61,9 +62,18 @@ def _seconds(label: str) -> forms.FloatField:
     return forms.FloatField(label=label, required=False, min_value=0, max_value=1e9)
 
 
-def _instant(label: str) -> forms.DateTimeField:
+class InstantField(forms.DateTimeField):
+    def clean(self, value: Any) -> datetime | None:
+        found: datetime | None = super().clean(value)
+        try:
+            return found.astimezone(UTC) if found else None
+        except OverflowError as error:
+            raise ValidationError("This time lies beyond the calendar.") from error
+
+
+def _instant(label: str) -> InstantField:
     widget = forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
-    return forms.DateTimeField(label=label, required=False, widget=widget)
+    return InstantField(label=label, required=False, widget=widget)
 
 
 class SearchField(forms.CharField):

@@ -21,6 +21,12 @@ from runs.refusals import Refused
 MAX_DEPTH = 256
 """Nesting the SDK reads back; a record nested deeper is refused."""
 
+MAX_PARTS = 10_000_000
+"""Values of one text, as its commas tell."""
+MAX_SHORT_PARTS = 1_000_000
+"""So many are too many where each takes less than `_SHORT` bytes."""
+_SHORT = 6
+
 T = TypeVar("T")
 Piece = bytes | Raw
 _any = msgspec.json.Decoder()
@@ -37,6 +43,7 @@ _NOT_A_BRACKET = bytes(set(range(256)) - set(b"[]{}"))
 _AS_SQUARE = bytes.maketrans(b"{}", b"[]")
 _AS_STEPS = bytes.maketrans(b"[]", b"\x01\xff")
 _STEPS_AT_ONCE = 1 << 16
+_BRACKETS_WALKED = 500_000
 _AT_BYTE = re.compile(r" ?\(byte (\d+)\)")
 _BOM = b"\xef\xbb\xbf"
 
@@ -48,6 +55,8 @@ class Document:
         self.data = data.removeprefix(_BOM)
         self._stand_in: bytes | None = None
         _check_utf8(self.data)
+        if is_crowded(self.data):
+            raise Refused("too_many", "The body has too many values.", limit=MAX_PARTS)
 
     def members(self, piece: Piece | None = None, field: str | None = None) -> dict[str, Raw]:
         """The members of an object (the whole text, or a piece of it), the last of a name wins."""
@@ -141,6 +150,25 @@ def depth_exceeds(data: bytes, limit: int) -> bool:
     return True
 
 
+def is_crowded(data: bytes) -> bool:
+    """Whether a JSON text, or lines of it, would become more values than memory should hold.
+
+    A value may be two bytes long and a hundred in memory. Told by the commas between them, or by
+    the lines: many in all, or many for so short a text.
+    """
+    if _are_many(data.count(b"\n"), len(data)):
+        return True
+    if data.count(b",") <= MAX_SHORT_PARTS:
+        return False
+    if data.count(b'"') > 2 * MAX_PARTS:
+        return True
+    return _are_many(_STRING.sub(b"", data).count(b","), len(data))
+
+
+def _are_many(parts: int, size: int) -> bool:
+    return parts > MAX_PARTS or (parts > MAX_SHORT_PARTS and parts * _SHORT > size)
+
+
 def _climbs_over(brackets: bytes, limit: int) -> bool:
     """Whether more than `limit` of the brackets are ever open at once."""
     depth = 0
@@ -222,7 +250,10 @@ def _flattened(data: bytes) -> bytes:
     """The text with everything nested far beyond the limit blanked; no byte changes its place.
 
     A value that was blanked is still nested too deeply, so the record it is in is refused.
+    Refused("too_deep") where there are too many brackets to go through.
     """
+    if data.count(b"[") + data.count(b"{") > _BRACKETS_WALKED:
+        raise Refused("too_deep", "The JSON is nested too deeply.")
     out, depth, start, keep = bytearray(data), 0, 0, MAX_DEPTH + 64
     for found in _STRING_OR_BRACKET.finditer(data):
         token = found[0]

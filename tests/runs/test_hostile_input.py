@@ -177,3 +177,28 @@ def test_nesting_is_bounded_everywhere(api, place):
     sent = place.replace("DEEP", "[" * 257 + "]" * 257).replace("LOG", json.dumps(log(tool(1))))
     answer = api("POST", "/api/v1/runs", b"{%b}" % sent.encode())
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "too_deep")
+
+
+CROWDS = {
+    "elements": b'{"header":{},"records":[' + b"[]," * 3_000_000 + b"[]]}",
+    "never ended": b'{"header":{},"records":[' + b"[]," * 3_000_000,
+    "inside a record": b'{"header":{},"records":[{"id":1,"x":[' + b"1," * 3_000_000 + b"1]}]}",
+    "strings": b'{"records":[' + b'"",' * 3_000_000 + b'""]}',
+    "lines": b"[]\n" * 3_000_000,
+    "depth": b'{"header":{},"records":[{"id":1,"x":' + b"[" * 600_000 + b"]" * 600_000 + b"}]}",
+}
+
+
+@pytest.mark.parametrize("kind", CROWDS)
+def test_what_would_become_millions_of_values_is_refused_at_once(api, kind):
+    start = time.process_time()
+    answer = api("POST", "/api/v1/effect-logs", CROWDS[kind])
+    assert answer.status_code == 422
+    assert answer.json()["error"]["code"] == ("too_deep" if kind == "depth" else "too_many")
+    assert time.process_time() - start < 3
+
+
+def test_a_table_of_a_million_cells_in_a_text_is_taken(api):
+    cells = "1,22," * 600_000
+    answer = api("POST", "/api/v1/runs", run("r1", tool(1, result=cells)))
+    assert answer.json()["effects"]["stored"] == 1

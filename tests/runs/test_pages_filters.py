@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from urllib.parse import urlencode
 
 import pytest
 from django.http import QueryDict
@@ -156,3 +157,13 @@ def test_a_kept_filter_goes_by_the_clock(api, make_run) -> None:
     assert len(api("GET", "/api/v1/runs?last=1h").json()["results"]) == 1
     Run.objects.update(sort_at=timezone.now() - timedelta(minutes=61))
     assert api("GET", "/api/v1/runs?last=1h").json()["results"] == []
+
+
+@pytest.mark.parametrize("name", ["since", "until"])
+@pytest.mark.parametrize("edge", ["9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00"])
+def test_a_time_beyond_the_calendar_is_named(api, member_client, make_run, name, edge) -> None:
+    make_run("a")
+    query = urlencode({name: edge})
+    answer = api("GET", f"/api/v1/runs?{query}")
+    assert (answer.status_code, answer.json()["error"]["field"]) == (422, name)
+    assert "beyond the calendar" in member_client.get(f"/p/acme/runs?{query}").content.decode()
