@@ -11,6 +11,8 @@ import urllib.request
 from collections.abc import Callable
 
 PORTS_TRIED = 50
+SERVED_BY = "REWYN_SERVED_BY"
+"""Environment of a web process: the process that started it."""
 
 
 class NoFreePort(RuntimeError):
@@ -28,7 +30,9 @@ def is_free(host: str, port: int) -> bool:
 
 
 def free_port(host: str, wanted: int) -> int:
-    """`wanted`, or the next free port behind it. Raises NoFreePort."""
+    """`wanted`, or the next free port behind it (0: any). Raises NoFreePort."""
+    if wanted == 0:
+        return _any_port(host)
     for port in range(wanted, min(wanted + PORTS_TRIED, 65536)):
         if is_free(host, port):
             return port
@@ -49,6 +53,30 @@ def when_alive(base_url: str, then: Callable[[], None], patience: float = 60.0) 
     threading.Thread(target=wait, name="when-alive", daemon=True).start()
 
 
+def _any_port(host: str) -> int:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])
+
+
+def end_with_parent(every: float = 1.0) -> None:
+    """In a web process: end soon after the process that serves was killed.
+
+    It would go on answering on the port, with nobody to stop it. What it was doing is taken up at
+    the next start, as after any kill.
+    """
+    parent = int(os.environ.get(SERVED_BY, "0"))
+    if not parent:
+        return
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(every)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="end-with-parent", daemon=True).start()
+
+
 def _answers(url: str) -> bool:
     try:
         with urllib.request.urlopen(url, timeout=2) as response:
@@ -67,6 +95,7 @@ def serve(host: str, port: int, workers: int, threads: int, grace: int) -> None:
     from granian.server import Server
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "rewyn_web.settings")
+    os.environ[SERVED_BY] = str(os.getpid())
     Server(
         "rewyn_web.wsgi:application",
         address=host,

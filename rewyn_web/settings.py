@@ -3,6 +3,7 @@
 import os
 import secrets
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,26 +19,37 @@ env = Env()
 # --- Where things are kept -------------------------------------------------------------------
 
 REWYN_HOME = Path(env.str("REWYN_HOME", str(BASE_DIR / ".rewyn-web"))).resolve()
-REWYN_HOME.mkdir(parents=True, exist_ok=True)
 
 
 def _kept_secret(name: str) -> str:
     """A secret made once and kept readable to its owner only (the embedded default)."""
     path = REWYN_HOME / name
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_text().strip()
-    with os.fdopen(descriptor, "w") as file:
-        value = secrets.token_urlsafe(48)
-        file.write(value)
-    return value
+    if not path.exists() or not path.read_text().strip():  # empty: made when the disk was full
+        made = REWYN_HOME / f"{name}.{os.getpid()}"
+        with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(secrets.token_urlsafe(48))
+        if path.exists():
+            path.unlink()
+        with suppress(FileExistsError):
+            os.link(made, path)  # whole or not at all, and the first of two that start at once
+        made.unlink()
+    return path.read_text().strip()
 
+
+try:
+    REWYN_HOME.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not os.access(REWYN_HOME, os.W_OK | os.X_OK):
+        raise PermissionError(13, "Permission denied")
+    _secret = env.str("SECRET_KEY", "") or _kept_secret("secret_key")
+except OSError as error:
+    sys.exit(
+        f"REWYN_HOME {REWYN_HOME} cannot be used: {error.strerror}. Name a folder to write to."
+    )
 
 # --- Core ------------------------------------------------------------------------------------
 
 DEBUG = env.bool("DEBUG", False)
-SECRET_KEY = env.str("SECRET_KEY", "") or _kept_secret("secret_key")
+SECRET_KEY = _secret
 ALLOWED_HOSTS: list[str] = env.list("ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]"])
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [])
 USE_X_FORWARDED_HOST = False

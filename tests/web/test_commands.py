@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from django.core.management import CommandError, call_command
 from started import ROOT, free_port, up
 
 COMMANDS = [
@@ -105,3 +107,25 @@ def test_a_link_leads_to_where_the_installation_answers(tmp_path):
 def test_every_interface_is_printed_as_one_that_answers(tmp_path):
     with up(tmp_path, free_port(), REWYN_DEMO="0", HOST="0.0.0.0") as started:
         assert started.base.startswith("http://127.0.0.1:")
+
+
+@pytest.mark.parametrize("port", [-1, 65536])
+def test_a_port_that_is_none_is_named(port):
+    with pytest.raises(CommandError, match=f"PORT is {port}: a port is 1 to 65535"):
+        call_command("up", f"--port={port}")
+
+
+def test_a_home_that_cannot_be_is_named_in_one_line(tmp_path):
+    (tmp_path / "file").touch()
+    done = manage(tmp_path / "file" / "home", "check")
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 1 and "cannot be used: Not a directory" in line
+
+
+def test_an_empty_secret_is_made_anew(tmp_path):
+    home = tmp_path / "home"
+    assert manage(home, "check").returncode == 0
+    assert home.stat().st_mode & 0o777 == 0o700
+    (home / "secret_key").write_text("")
+    assert manage(home, "check").returncode == 0
+    assert len((home / "secret_key").read_text()) > 40

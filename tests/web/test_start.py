@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
 import subprocess
+import time
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -40,6 +43,21 @@ def test_without_the_demo_there_is_nothing_yet(home: Path) -> None:
     with up(home, free_port(), REWYN_DEMO="0") as started:
         assert started.get("/api/v1/runs")["results"] == []
         assert refusals_of_a_large_body(started.base) == [401] * 5
+        os.kill(started.process.pid, signal.SIGKILL)
+        started.process.wait(5)
+        assert nobody_answers(started.base, within=15)
+
+
+def nobody_answers(base: str, within: float) -> bool:
+    """Whether the web processes end with the one that started them."""
+    until = time.monotonic() + within
+    while time.monotonic() < until:
+        try:
+            urlopen(f"{base}/healthz", timeout=5).close()
+        except OSError:
+            return True
+        time.sleep(0.2)
+    return False
 
 
 def refusals_of_a_large_body(base: str) -> list[int]:

@@ -31,20 +31,22 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default=os.environ.get("HOST", "127.0.0.1"))
-        parser.add_argument("--port", type=int, default=os.environ.get("PORT", "8010"))
+        parser.add_argument("--port", type=int, default=os.environ.get("PORT") or "8010")
         parser.add_argument("--workers", type=int, default=os.environ.get("WEB_WORKERS", "2"))
         parser.add_argument("--threads", type=int, default=os.environ.get("WEB_THREADS", "4"))
 
     def handle(self, *args: Any, **options: Any) -> None:
+        wanted, host = options["port"], options["host"]
+        if not 0 <= wanted <= 65535:
+            raise CommandError(f"PORT is {wanted}: a port is 1 to 65535, or 0 for any free one.")
         require_answer()
         migrate_if_needed()
         tidy()
-        wanted, host = options["port"], options["host"]
         try:
             port = serve.free_port(host, wanted)
         except serve.NoFreePort as error:
             raise CommandError(str(error)) from error
-        if port != wanted:
+        if wanted and port != wanted:
             self.stderr.write(f"Port {wanted} is taken; using {port}.")
         owner, project, key = first_project()
         start_demo_provider()
