@@ -1,7 +1,10 @@
 """What people change about runs: tags, and whether they are there at all."""
 
+import time
+
 from factories import run, tool
 
+from replay import sweeper
 from runs import curate
 from runs.models import Effect, Run, RunLabel, Segment
 
@@ -31,3 +34,16 @@ def test_a_deleted_run_leaves_its_neighbours(api):
     left = [model.objects.count() for model in (Run, Effect, Segment, RunLabel)]
     assert left == [1, 1, 1, 2]
     assert api("GET", "/api/v1/runs/r2/effects/1").json()["record"] == tool(1)
+
+
+def test_the_sweeper_of_a_worker_ends_what_was_deleted(api, transactional_db, monkeypatch):
+    api("POST", "/api/v1/runs", run("r1", tool(1)))
+    monkeypatch.setattr(curate, "UNDO_SECONDS", 0)
+    curate.mark_deleted([Run.objects.get()])
+    sweeper.start()
+    deadline = time.monotonic() + 5
+    while Run.everything.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    sweeper.stop()
+    assert not Effect.objects.exists()
+    assert api("POST", "/api/v1/runs", run("r1", tool(1))).status_code == 410
