@@ -58,6 +58,7 @@ def store(project: Project, run_id: str, intake: Intake, *, may_create: bool) ->
             if existing is not None:
                 return _append(project, run_id, intake, existing, last_try=attempt == _TRIES - 1)
             if not may_create:
+                _refuse_deleted(project, run_id)
                 raise Refused("not_found", "There is no run of this id.")
             outcome = _create(project, run_id, intake)
             if outcome is not None:

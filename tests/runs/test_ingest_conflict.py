@@ -101,8 +101,9 @@ def test_another_projects_run_cannot_be_written(api, other_project_key):
 def test_a_deleted_run_is_refused_for_a_while(api):
     api("POST", "/api/v1/runs", run("r1", tool(1)))
     assert api("DELETE", "/api/v1/runs/r1").status_code == 204
-    answer = api("POST", "/api/v1/runs", run("r1", tool(1)))
-    assert (answer.status_code, answer.json()["error"]["code"]) == (410, "deleted")
+    late = [("", run("r1", tool(1))), ("/r1/effects", batch(tool(2))), ("/r1/finish", b"")]
+    answers = [api("POST", f"/api/v1/runs{path}", data) for path, data in late]
+    assert [(a.status_code, a.json()["error"]["code"]) for a in answers] == [(410, "deleted")] * 3
 
 
 def test_ids_may_be_texts_and_64_bit_numbers(api):
