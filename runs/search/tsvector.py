@@ -58,12 +58,16 @@ def newest(wanted: str, low: int, high: int, limit: int, project_id: int, *, few
             f" WHERE {_MATCH} ORDER BY t.id DESC LIMIT %s"
         )
         return _rows(sql, [project_id, low, high, wanted, limit])
+    # The index knows no places: phrases are looked at one by one, the newest first, until enough.
     sql = (
-        f"WITH found AS MATERIALIZED (SELECT {FOUND} FROM runs_searchtext t"
+        "WITH has_words AS MATERIALIZED (SELECT t.id FROM runs_searchtext t"
         f" WHERE {_MATCH} AND t.id + 0 >= %s AND t.id + 0 < %s)"
-        " SELECT * FROM found ORDER BY id DESC LIMIT %s"
+        f" SELECT * FROM (SELECT {FOUND} FROM (SELECT id FROM has_words ORDER BY id DESC) newest,"
+        " LATERAL"
+        f" (SELECT * FROM runs_searchtext t WHERE t.id = newest.id AND {_MATCH} OFFSET 0) t"
+        " LIMIT %s) found ORDER BY id DESC"
     )
-    return _by_index(sql, [wanted, low, high, limit])
+    return _by_index(sql, [wanted.replace("<->", "&"), low, high, wanted, limit])
 
 
 def in_order(wanted: str, after: tuple[int, int], limit: int) -> Any:
