@@ -181,6 +181,8 @@ class Request:
     documents: tuple[Document, ...] = ()
     facts: tuple[Fact, ...] = ()
     parts: tuple[Part, ...] = ()
+    defaults: tuple[str, ...] = ()
+    """Parameters that were there to be set and were left to the provider's default."""
 
 
 @dataclass(frozen=True, slots=True)

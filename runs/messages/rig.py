@@ -85,6 +85,15 @@ def _completion(kind: dict[str, Any]) -> Request:
         documents=_given_documents(asked.get("documents"), f"{base}/documents"),
         facts=(*facts_of(scalars), *_choice_facts(asked), *_stream_fact(kind)),
         parts=(*rest(asked, _COMPLETION_KNOWN, base), *_option_parts(asked, base)),
+        defaults=_defaults(asked),
+    )
+
+
+def _defaults(asked: dict[str, Any]) -> tuple[str, ...]:
+    """What the record has as null; what it does not name at all, nobody knows of."""
+    members = {**asked, **obj(asked.get("options"))}
+    return tuple(
+        name_of(key) for key, value in members.items() if value is None and key != "options"
     )
 
 

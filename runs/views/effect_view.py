@@ -20,12 +20,13 @@ from runs.messages import (
     wire_answer,
     wire_request,
 )
+from runs.messages.knew import Source, knew
 from runs.messages.links import ToolEffect, answered_in
 from runs.messages.loose import obj
 from runs.messages.parts import Call, Message
 from runs.messages.seen import Changes
 from runs.messages.stream import Stream
-from runs.models import Effect, Family
+from runs.models import Effect, EffectStatus, Family
 from runs.stretch import Row, Stretch
 from runs.views.record import members_of, record_of
 
@@ -35,6 +36,9 @@ CALLS_LINKED = 200
 """Tool effects looked at to find the one that answered a call."""
 RECORD_READ = 1_000_000
 """Bytes up to which such a tool effect's record is read for its arguments."""
+SOURCES_READ = 8
+"""Memory loads and searches before a model call that are looked into for what it knew."""
+_FEEDING = (Family.MEMORY, Family.RETRIEVE)
 
 
 @dataclass(slots=True)
@@ -59,6 +63,10 @@ class EffectView:
     links: dict[int, int] = field(default_factory=dict)
     """Position of a tool call in the answer → seq of the effect that served it."""
     asked_by: Row | None = None
+    knew: list[Source] = field(default_factory=list)
+    """The memory loads and searches that fed this call."""
+    retry_of: Row | None = None
+    """The call before, where it failed and asked the same."""
     wire: dict[str, Any] | None = None
 
     @property
@@ -104,6 +112,7 @@ def effect_view(effect: Effect, chosen: dict[str, Any], around: Stretch) -> Effe
     view.stream = stream_view(record, _stream_errors(effect)) if "events" in record else None
     if effect.family == Family.COMPLETION:
         _compare_with_previous(view, effect, around)
+        view.knew = _knew(view, effect, around)
         view.links = _links(effect, view.answer.calls, around)
     elif effect.family == Family.TOOL:
         view.asked_by = _asked_by(effect, around)
@@ -163,6 +172,17 @@ def _compare_with_previous(view: EffectView, effect: Effect, around: Stretch) ->
     before, said = request_view(record), answer_view(record)
     view.seen = seen_prefix(before.messages, view.request.messages, said)
     view.changes = changes(before, view.request, said)
+    if view.changes.none and view.previous.status == EffectStatus.ERROR:
+        view.retry_of = view.previous
+
+
+def _knew(view: EffectView, effect: Effect, around: Stretch) -> list[Source]:
+    """Among the effects near before this one, which are read already."""
+    since = view.previous.seq if view.previous else 0
+    near = around.within(around.first, effect.seq - 1)
+    wanted = [row for row in near if row.family in _FEEDING and row.scope == effect.scope]
+    read = [row for row in wanted[-SOURCES_READ:] if row.length <= RECORD_READ]
+    return knew(view.request, ((row.seq, record_of(row), row.seq > since) for row in read))
 
 
 def _alike(effect: Effect | Row) -> dict[str, list[str]]:

@@ -1,0 +1,102 @@
+"""What a model call knew from elsewhere: memory that was loaded and documents that were found
+before it, and which of that its request really holds. Told by content, never by nearness alone."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from runs.messages import exact
+from runs.messages.facts import say
+from runs.messages.loose import obj, one_line, pick, plural, text
+from runs.messages.parts import Data, Document, Part, Request, Result, Text
+from runs.messages.rig import answer
+from runs.messages.rig_parts import messages
+
+NAMED_HITS = 8
+_ENOUGH = 12
+"""Characters that a found text must have to be looked for in what was said: `a` is in any text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    id: str
+    score: str
+    given: bool
+    """The request holds this document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One load or search. `held` of its `count` messages or documents are in the request."""
+
+    seq: int
+    family: str
+    what: str
+    count: int
+    held: int
+    hits: tuple[Hit, ...] = ()
+
+    @property
+    def said(self) -> str:
+        noun = "message" if self.family == "memory" else "document"
+        if not self.count:
+            return f"no {noun}s"
+        told = plural(self.count, noun)
+        held = "all" if self.held == self.count else f"{self.held:,}" if self.held else "none"
+        return f"{told}, {held} in this request"
+
+
+def knew(request: Request, before: Iterable[tuple[int, dict[str, Any], bool]]) -> list[Source]:
+    """The sources among the effects `before` a call: (seq, record, came since the call before).
+
+    Older ones count only if the request holds something of theirs.
+    """
+    said = list(_texts(request))
+    joined = "\n".join(said)
+    found = []
+    for seq, record, fresh in before:
+        source = _source(seq, record, request, joined)
+        if source is not None and (fresh or source.held):
+            found.append(source)
+    return found
+
+
+def _source(seq: int, record: dict[str, Any], request: Request, said: str) -> Source | None:
+    kind, ok = obj(record.get("kind")), obj(pick(record, "outcome", "Ok"))
+    if kind.get("effect") == "memory" and pick(kind, "op", "op") == "load":
+        loaded = messages(ok.get("messages"), "")
+        held = sum(message in request.messages for message in loaded)
+        what = f"memory of {say(pick(kind, 'op', 'conversation'))}"
+        return Source(seq, "memory", what, len(loaded), held)
+    if kind.get("effect") != "retrieve":
+        return None
+    query = one_line(text(pick(kind, "query", "req", "query")), 80)
+    hits = tuple(_hit(document, request, said) for document in answer(record).documents)
+    held = sum(hit.given for hit in hits)
+    return Source(seq, "retrieve", f"“{query}”", len(hits), held, hits[:NAMED_HITS])
+
+
+def _hit(document: Document, request: Request, said: str) -> Hit:
+    texts = [one for part in document.parts for one in _of_part(part)]
+    named = any(document.id and document.id == given.id for given in request.documents)
+    quoted = any(len(one) >= _ENOUGH and one in said for one in texts)
+    return Hit(document.id, document.score, named or quoted)
+
+
+def _texts(request: Request) -> Iterator[str]:
+    for message in request.messages:
+        for part in message.parts:
+            yield from _of_part(part)
+    for document in request.documents:
+        for part in document.parts:
+            yield from _of_part(part)
+
+
+def _of_part(part: Part) -> Iterator[str]:
+    if isinstance(part, Text):
+        yield part.text
+    elif isinstance(part, Data):
+        yield exact.compact(part.value)
+    elif isinstance(part, Result):
+        for inner in part.parts:
+            yield from _of_part(inner)
