@@ -7,7 +7,7 @@ from typing import Any
 from celery import shared_task
 from celery.signals import worker_init, worker_shutdown
 
-from runs.search import indexing, sweeper
+from runs.search import sweeper
 from runs.tidy import tidy
 
 
@@ -15,12 +15,6 @@ from runs.tidy import tidy
 def tidy_up() -> None:
     """Delete what has had its day; beat rings once an hour."""
     tidy()
-
-
-@shared_task(name="runs.index_pending")  # type: ignore[untyped-decorator]
-def index_pending() -> None:
-    """Index what came in, where somebody does not want to wait for the worker's own look."""
-    indexing.index_pending()
 
 
 @worker_init.connect  # type: ignore[untyped-decorator]
