@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
-from runs import segments
+from runs import prices, segments
 from runs.messages import (
     Answer,
     Request,
@@ -65,6 +67,8 @@ class EffectView:
     asked_by: Row | None = None
     knew: list[Source] = field(default_factory=list)
     """The memory loads and searches that fed this call."""
+    priced_on: datetime | None = None
+    """The day whose prices the cost is at; None where it is the log's own figure or unknown."""
     retry_of: Row | None = None
     """The call before, where it failed and asked the same."""
     wire: dict[str, Any] | None = None
@@ -116,6 +120,7 @@ def effect_view(effect: Effect, chosen: dict[str, Any], around: Stretch) -> Effe
         view.links = _links(effect, view.answer.calls, around)
     elif effect.family == Family.TOOL:
         view.asked_by = _asked_by(effect, around)
+    view.priced_on = _priced_on(effect)
     _choose_tabs(view, effect, chosen)
     if view.stream is not None and view.answer_tab == "stream":
         sent = obj(exact.loads(segments.read_wire(effect) or b"{}")).get("chunks")
@@ -183,6 +188,16 @@ def _knew(view: EffectView, effect: Effect, around: Stretch) -> list[Source]:
     wanted = [row for row in near if row.family in _FEEDING and row.scope == effect.scope]
     read = [row for row in wanted[-SOURCES_READ:] if row.length <= RECORD_READ]
     return knew(view.request, ((row.seq, record_of(row), row.seq > since) for row in read))
+
+
+def _priced_on(effect: Effect) -> datetime | None:
+    if effect.cost is None:
+        return None
+    when = effect.started_at or effect.run.received_at
+    alone = copy(effect)
+    alone.recorded_cost = None
+    known = prices.cost_of_row(alone, when, effect.run.project.price_overrides)
+    return None if known is None else when
 
 
 def _alike(effect: Effect | Row) -> dict[str, list[str]]:

@@ -49,6 +49,12 @@ def test_cost_says_of_what_day_its_price_is(page_of) -> None:
     assert "at prices of 5 Mar 2026" in page
 
 
+def test_cost_without_a_time_is_at_the_prices_of_the_day_it_came(page_of) -> None:
+    page = page_of("reviewer-anthropic", 1)
+    assert "the day it came in" in page
+    assert "as the log says" not in page
+
+
 def search(*hits: list) -> dict:
     query = {"query": "top_n", "req": {"query": "q", "samples": 9}}
     ok = {"outcome": "documents", "retrieved": "scored", "results": list(hits)}
