@@ -5,22 +5,26 @@ The text is a model's or a tool's and may be anything. Every character of it goe
 or through nh3's list of what is allowed; no image, no style, no address a browser would load.
 """
 
+from __future__ import annotations
+
 import re
 import time
 from collections.abc import Iterable
 from functools import cache
 from html import escape
+from typing import TYPE_CHECKING
 
 import nh3
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
-from pygments.lexer import Lexer
-from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Keyword, Name, Number, String, _TokenType
 from pygments.util import ClassNotFound
 
 from runs.messages.loose import clean
 from runs.messages.pieces import Piece, named
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+    from pygments.lexer import Lexer
 
 LANGUAGES = {
     "bash", "c", "cpp", "css", "go", "html", "java", "javascript", "json", "kotlin", "lua", "php",
@@ -136,6 +140,8 @@ def _attribute(tag: str, name: str, value: str) -> str | None:
 
 @cache
 def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # a tenth of a second that a start need not take
+
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 20, "highlight": _highlighted})
     parser.enable(["table", "strikethrough"]).disable(["image", "html_block", "html_inline"])
     parser.add_render_rule("link_close", _link_close)
@@ -163,6 +169,8 @@ def _link_close(
 def _lexer(language: str) -> Lexer | None:
     if language not in LANGUAGES:
         return None
+    from pygments.lexers import get_lexer_by_name
+
     try:
         return get_lexer_by_name(language)
     except ClassNotFound:

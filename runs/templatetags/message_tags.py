@@ -31,6 +31,8 @@ JSON_SHOWN = 800_000
 """Characters of the JSON tab, likewise: it is text, and a script draws only what is unfolded."""
 FOLDED_OVER, HEAD = 4_000, 2_400
 """A text of more characters than this shows its head, the rest folded."""
+LINES_OVER, HEAD_LINES = 80, 40
+"""So does one of more lines."""
 COLOURED = 10_000
 """Characters of code coloured on one page: colouring is the dearest part of it."""
 VALUES_OF_LINES = 6
@@ -82,9 +84,9 @@ def opened_json(text: str) -> object:
 
 def _said(context: template.Context, shown: str, size: int) -> str:
     found = pieces(shown)
-    if len(shown) <= FOLDED_OVER:
+    if _short(shown):
         return f'<div class="said" dir="auto">{_html(context, found)}</div>'
-    head, rest = split(found, HEAD)
+    head, rest = split(found, _head(shown))
     more = sum(len(piece.text) for piece in rest)
     label = f"{more:,} more characters of {size:,}, {shown.count(chr(10)) + 1:,} lines"
     if size > len(shown):
@@ -94,6 +96,16 @@ def _said(context: template.Context, shown: str, size: int) -> str:
         f'<details class="more"><summary>{label}</summary>'
         f'<div class="said" dir="auto">{_html(context, rest)}</div></details>'
     )
+
+
+def _short(text: str) -> bool:
+    return len(text) <= FOLDED_OVER and text.count("\n") <= LINES_OVER
+
+
+def _head(text: str) -> int:
+    """How many characters the head may have: whichever bound is met first."""
+    lines = "\n".join(text[:HEAD].split("\n", HEAD_LINES)[:HEAD_LINES])
+    return min(len(lines) + 1, HEAD)
 
 
 def _html(context: template.Context, found: list[Piece]) -> str:
@@ -114,9 +126,10 @@ def _json(context: template.Context, value: Any, pointer: str) -> str:
     shown = exact.pretty(value, TEXT_SHOWN)
     text = clean(shown.text)
     cut = _cut(context, pointer, shown.size) if shown.cut else ""
-    if len(text) <= FOLDED_OVER:
+    if _short(text):
         return f'<pre class="data">{_strings_apart(text)}</pre>{cut}'
-    at = text.rfind("\n", 0, HEAD) + 1 or HEAD
+    head = _head(text)
+    at = text.rfind("\n", 0, head) + 1 or head
     return (
         f'<pre class="data">{_strings_apart(text[:at])}</pre><details class="more">'
         f"<summary>{len(text) - at:,} more characters of {shown.size:,}</summary>"
