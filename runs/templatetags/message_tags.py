@@ -21,14 +21,12 @@ from runs.messages.loose import clean
 from runs.messages.pieces import Piece, language_of, pieces, split
 from runs.messages.tables import Cell, Table, table
 from runs.messages.turns import opened
-from runs.templatetags.runs_tags import isolated
+from runs.templatetags.runs_tags import TEXT_SHOWN, isolated
 
 register = template.Library()
 
-TEXT_SHOWN = 16_000
-"""Characters of one text on a page; the rest is one click away, with its true size said."""
 JSON_SHOWN = 800_000
-"""Characters of the JSON tab, likewise: it is text, and a script draws only what is unfolded."""
+"""Characters of the JSON tab, the rest one click away: it is text, and a script draws only what is unfolded."""
 FOLDED_OVER, HEAD = 4_000, 2_400
 """A text of more characters than this shows its head, the rest folded."""
 LINES_OVER, HEAD_LINES = 80, 40

@@ -79,3 +79,7 @@ def test_an_older_search_counts_only_where_the_request_holds_it() -> None:
     old = (1, search([0.5, "b", "shoes are red, mostly"]), False)
     assert knew(request, [old]) == []
     assert [source.said for source in knew(request, [(2, search(), True)])] == ["no documents"]
+
+
+def test_a_call_that_asks_the_failed_one_again_is_its_retry(page_of) -> None:
+    assert "Retry of #2, which failed" in page_of("dunning-provider-errors", 3)
