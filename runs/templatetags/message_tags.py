@@ -26,7 +26,7 @@ from runs.templatetags.runs_tags import TEXT_SHOWN, isolated
 register = template.Library()
 
 JSON_SHOWN = 800_000
-"""Characters of the JSON tab, the rest one click away: it is text, and a script draws only what is unfolded."""
+"""Characters of the JSON tab: it is text, and a script draws only what is unfolded."""
 FOLDED_OVER, HEAD = 4_000, 2_400
 """A text of more characters than this shows its head, the rest folded."""
 LINES_OVER, HEAD_LINES = 80, 40
