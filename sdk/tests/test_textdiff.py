@@ -90,9 +90,9 @@ def hostile():
 @pytest.mark.parametrize("name", hostile())
 def test_hostile_texts_take_seconds_at_most(name):
     a, b = hostile()[name]
-    start = time.perf_counter()
+    start = time.process_time()
     spans = word_diff(a, b)
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
     assert rebuilt(spans) == (a, b)
 
 

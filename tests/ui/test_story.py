@@ -56,7 +56,7 @@ def test_from_a_dropped_log_to_a_difference_and_back(person: Page, shared: Path)
 
 def drop_a_log(page: Page, log: Path) -> None:
     page.get_by_role("link", name="Import a log").first.click()
-    page.get_by_label("Agent", exact=True).fill("walk-through")
+    page.get_by_role("textbox", name="Agent", exact=True).fill("walk-through")
     page.evaluate(DROP, [log.name, log.read_text()])
     outcome = page.locator("#outcomes tr")
     expect(outcome).to_contain_text(log.name)
@@ -66,8 +66,8 @@ def drop_a_log(page: Page, log: Path) -> None:
 def filter_the_list(page: Page) -> None:
     page.goto("/p/demo/runs")
     everything = page.locator("tbody tr").count()
-    page.keyboard.press("/")
-    page.get_by_label("Agent", exact=True).fill("walk-through")
+    page.locator("details.filter > summary").filter(has_text="agent").click()
+    page.get_by_role("combobox", name="Agent", exact=True).fill("walk-through")
     page.keyboard.press("Enter")
     page.wait_for_url("**/runs?agent=walk-through")
     assert page.locator("tbody tr").count() == 1 < everything
