@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -74,7 +75,8 @@ class Product:
         value: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        os.killpg(self.process.pid, signal.SIGINT)
+        with suppress(ProcessLookupError):  # ended already
+            os.killpg(self.process.pid, signal.SIGINT)
         try:
             self.process.wait(10)
         except subprocess.TimeoutExpired:

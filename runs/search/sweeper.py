@@ -8,13 +8,15 @@ import time
 
 from django.db import DatabaseError, connections
 
+from runs import busy
 from runs.search import indexing
 
 logger = logging.getLogger(__name__)
 SECONDS = 1.0
 """Between two looks for new effects."""
-REST = 2.0
-"""Times as long as a batch took it rests before the next: what comes in goes first."""
+REST, REST_WHEN_BUSY = 2.0, 20.0
+"""Times as long as a batch took it rests before the next: what comes in goes first, and takes the
+same interpreter where the worker lives in the web process."""
 _stop = threading.Event()
 _thread: threading.Thread | None = None
 _lock = threading.Lock()
@@ -42,10 +44,14 @@ def _index_until_stopped() -> None:
     while not _stop.is_set():
         began = time.monotonic()
         if _index_some():
-            _stop.wait(REST * (time.monotonic() - began))
+            _stop.wait(_rest() * (time.monotonic() - began))
         else:
             connections.close_all()
             _stop.wait(SECONDS)
+
+
+def _rest() -> float:
+    return REST_WHEN_BUSY if busy.is_busy() else REST
 
 
 def _index_some() -> int:

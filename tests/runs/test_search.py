@@ -6,8 +6,9 @@ import pytest
 from django.core.management import call_command
 from factories import completion, run, tool, user
 
+from runs import busy
 from runs.models import Effect, Run
-from runs.search import indexing
+from runs.search import indexing, sweeper
 from runs.search.find import find, find_in_run
 from runs.search.models import SearchText
 from runs.search.query import parse
@@ -337,3 +338,12 @@ def test_the_list_is_gone_along_where_many_have_it(send, api, monkeypatch):
         send(name, tool(1, result="needle in hay" if name != "r2" else "hay"))
     runs = api("GET", "/api/v1/runs?q=%22needle+in%22").json()["results"]
     assert [one["id"] for one in runs] == ["r3", "r1"]
+
+
+def test_the_index_rests_longer_while_runs_come_in(api, monkeypatch):
+    monkeypatch.setattr(busy, "_last", float("-inf"))
+    quiet = sweeper._rest()
+    api("POST", "/api/v1/runs", run("busy", completion(1)))
+    assert sweeper._rest() > quiet
+    monkeypatch.setattr(busy, "SECONDS", 0)
+    assert sweeper._rest() == quiet
