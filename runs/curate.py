@@ -12,6 +12,7 @@ from decimal import Decimal
 
 from django.conf import settings
 from django.db import models, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from runs import bulk, prices, segments
@@ -61,11 +62,8 @@ def undelete(project: Project, at: datetime) -> int:
 def purge_deleted() -> int:
     """Delete for good what was marked more than `UNDO_SECONDS` ago; how many runs."""
     due = timezone.now() - timedelta(seconds=UNDO_SECONDS)
-    found = 0
-    for run in Run.everything.filter(deleted_at__lt=due).only("project_id", "external_id"):
-        delete_run(run)
-        found += 1
-    return found
+    marked = Run.everything.filter(deleted_at__lt=due)
+    return sum(_delete(run, marked) for run in marked.only("project_id", "external_id"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +92,16 @@ def what_goes(runs: Iterable[Run]) -> Going:
 
 def delete_run(run: Run) -> None:
     """Delete a run with all that hangs on it; its id is refused for `TOMBSTONE_DAYS`."""
+    _delete(run, Run.everything.all())
+
+
+def _delete(run: Run, among: QuerySet[Run]) -> bool:
+    """Delete a run if it is still one of these: it may have been brought back a moment ago."""
     until = timezone.now() + timedelta(days=settings.TOMBSTONE_DAYS)
     with transaction.atomic():
         # An UPDATE locks the row: an append that is going on ends first, a later one finds nothing.
-        Run.everything.filter(pk=run.pk).update(updated_at=timezone.now())
+        if not among.filter(pk=run.pk).update(updated_at=timezone.now()):
+            return False
         Tombstone.objects.update_or_create(
             project_id=run.project_id,
             external_id=run.external_id,
@@ -109,6 +113,7 @@ def delete_run(run: Run) -> None:
         RunLabel.objects.filter(run_id=run.pk)._raw_delete(run._state.db or "default")
         Run.everything.filter(pk=run.pk).delete()
     segments.forget_kept()
+    return True
 
 
 def delete_project_runs(project: Project) -> None:

@@ -36,6 +36,17 @@ def test_a_deleted_run_leaves_its_neighbours(api):
     assert api("GET", "/api/v1/runs/r2/effects/1").json()["record"] == tool(1)
 
 
+def test_a_run_brought_back_while_others_go_stays(api, monkeypatch):
+    for name in ("r1", "r2"):
+        api("POST", "/api/v1/runs", run(name, tool(1)))
+    curate.mark_deleted(Run.objects.all())
+    monkeypatch.setattr(curate, "UNDO_SECONDS", 0)
+    deleted = Run.everything.all()
+    monkeypatch.setattr(curate.segments, "forget_kept", lambda: deleted.update(deleted_at=None))
+    assert curate.purge_deleted() == 1
+    assert (Run.objects.count(), Effect.objects.count()) == (1, 1)
+
+
 def test_the_sweeper_of_a_worker_ends_what_was_deleted(api, transactional_db, monkeypatch):
     api("POST", "/api/v1/runs", run("r1", tool(1)))
     monkeypatch.setattr(curate, "UNDO_SECONDS", 0)
