@@ -24,15 +24,18 @@ REWYN_HOME = Path(env.str("REWYN_HOME", str(BASE_DIR / ".rewyn-web"))).resolve()
 def _kept_secret(name: str) -> str:
     """A secret made once and kept readable to its owner only (the embedded default)."""
     path = REWYN_HOME / name
-    if not path.exists() or not path.read_text().strip():  # empty: made when the disk was full
-        made = REWYN_HOME / f"{name}.{os.getpid()}"
-        with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.write(secrets.token_urlsafe(48))
-        if path.exists():
-            path.unlink()
+    held = path.read_text().strip() if path.exists() else None
+    if held:
+        return held
+    made = REWYN_HOME / f"{name}.{os.getpid()}"
+    with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(secrets.token_urlsafe(48))
+    if held is None:
         with suppress(FileExistsError):
             os.link(made, path)  # whole or not at all, and the first of two that start at once
         made.unlink()
+    else:  # empty: made when the disk was full
+        os.replace(made, path)
     return path.read_text().strip()
 
 

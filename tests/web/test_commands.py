@@ -12,6 +12,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from started import ROOT, free_port, up
 
+from rewyn_web import settings
+
 COMMANDS = [
     ["sign_in_link"],
     ["create_api_key", "main"],
@@ -120,6 +122,17 @@ def test_a_home_that_cannot_be_is_named_in_one_line(tmp_path):
     done = manage(tmp_path / "file" / "home", "check")
     (line,) = done.stderr.splitlines()
     assert done.returncode == 1 and "cannot be used: Not a directory" in line
+
+
+def test_of_two_that_start_at_once_both_have_the_secret_of_the_first(tmp_path, monkeypatch):
+    def while_another_starts(length: int) -> str:
+        (tmp_path / "secret_key").write_text("theirs")
+        return "ours"
+
+    monkeypatch.setattr(settings, "REWYN_HOME", tmp_path)
+    monkeypatch.setattr(settings.secrets, "token_urlsafe", while_another_starts)
+    assert settings._kept_secret("secret_key") == "theirs"
+    assert [file.name for file in tmp_path.iterdir()] == ["secret_key"]
 
 
 def test_an_empty_secret_is_made_anew(tmp_path):
