@@ -43,7 +43,10 @@ _NOT_A_BRACKET = bytes(set(range(256)) - set(b"[]{}"))
 _AS_SQUARE = bytes.maketrans(b"{}", b"[]")
 _AS_STEPS = bytes.maketrans(b"[]", b"\x01\xff")
 _STEPS_AT_ONCE = 1 << 16
-_BRACKETS_WALKED = 500_000
+_EASILY_WALKED, _MOST_WALKED = 500_000, 5_000_000
+"""Brackets gone through one by one, in about a second and in ten."""
+_ABYSS = 10_000
+"""Levels of a text with more than a second's brackets: nothing beside it is looked for."""
 _AT_BYTE = re.compile(r" ?\(byte (\d+)\)")
 _BOM = b"\xef\xbb\xbf"
 
@@ -250,9 +253,10 @@ def _flattened(data: bytes) -> bytes:
     """The text with everything nested far beyond the limit blanked; no byte changes its place.
 
     A value that was blanked is still nested too deeply, so the record it is in is refused.
-    Refused("too_deep") where there are too many brackets to go through.
+    Refused("too_deep") where going through the brackets would take long for a hostile text.
     """
-    if data.count(b"[") + data.count(b"{") > _BRACKETS_WALKED:
+    opening = data.count(b"[") + data.count(b"{")
+    if opening > _MOST_WALKED or (opening > _EASILY_WALKED and depth_exceeds(data, _ABYSS)):
         raise Refused("too_deep", "The JSON is nested too deeply.")
     out, depth, start, keep = bytearray(data), 0, 0, MAX_DEPTH + 64
     for found in _STRING_OR_BRACKET.finditer(data):

@@ -189,6 +189,14 @@ CROWDS = {
 }
 
 
+def test_one_record_in_an_abyss_takes_no_other_down_in_a_large_log(api):
+    deep = b'{"id":1,"x":' + b"[" * 9_000 + b"]" * 9_000 + b"}"
+    wide = b'{"id":2,"x":[' + b",".join([b"[0]"] * 500_000) + b"]}"
+    answer = api("POST", "/api/v1/effect-logs", b'{"records":[' + deep + b"," + wide + b"]}")
+    told = answer.json()["effects"]
+    assert (told["stored"], [one["code"] for one in told["rejected"]]) == (1, ["too_deep"])
+
+
 @pytest.mark.parametrize("kind", CROWDS)
 def test_what_would_become_millions_of_values_is_refused_at_once(api, kind):
     start = time.process_time()
