@@ -124,6 +124,15 @@ def test_a_log_in_another_format_is_named(api):
     assert api("GET", "/api/v1/runs/r1/log?format=xml").json()["error"]["field"] == "format"
 
 
+def test_an_effect_has_the_same_facts_alone_and_in_the_list(api):
+    times = {"1": {"started_at": "2026-11-08T06:51:44.924735Z", "duration_ms": 1.5}}
+    api("POST", "/api/v1/runs", body({"run": {"id": "r1"}, "log": log(tool(1)), "times": times}))
+    (listed,) = api("GET", "/api/v1/runs/r1/effects").json()["results"]
+    alone = api("GET", "/api/v1/runs/r1/effects/1").json()
+    assert listed["started_at"] == "2026-11-08T06:51:44.924735Z"
+    assert {name: alone[name] for name in listed} == listed
+
+
 def test_deleting_takes_everything_along(api):
     wire = {"1": {"status": 200}}
     api("POST", "/api/v1/runs", run("r1", tool(1), tags=["t"], wire=wire))
