@@ -7,7 +7,7 @@ from typing import Any
 
 from runs.messages import exact
 from runs.messages.facts import say
-from runs.messages.loose import obj, one_line, pick, plural, text
+from runs.messages.loose import items, obj, one_line, pick, plural, text
 from runs.messages.parts import Data, Document, Part, Request, Result, Text
 from runs.messages.rig import answer
 from runs.messages.rig_parts import messages
@@ -64,8 +64,9 @@ def knew(request: Request, before: Iterable[tuple[int, dict[str, Any], bool]]) -
 def _source(seq: int, record: dict[str, Any], request: Request, said: str) -> Source | None:
     kind, ok = obj(record.get("kind")), obj(pick(record, "outcome", "Ok"))
     if kind.get("effect") == "memory" and pick(kind, "op", "op") == "load":
-        loaded = messages(ok.get("messages"), "")
-        held = sum(message in request.messages for message in loaded)
+        # Counted as recorded: one message may be several turns here.
+        loaded = [messages([one], "") for one in items(ok.get("messages"))]
+        held = sum(all(turn in request.messages for turn in turns) for turns in loaded)
         what = f"memory of {say(pick(kind, 'op', 'conversation'))}"
         return Source(seq, "memory", what, len(loaded), held)
     if kind.get("effect") != "retrieve":

@@ -39,7 +39,7 @@ def test_hits_that_fed_a_call_are_linked_with_their_scores(page_of) -> None:
 
 def test_memory_that_fed_a_call_is_linked(page_of) -> None:
     page = page_of("refund-memory", 8)
-    assert "#7 memory of cust-5521 5 messages, all in this request" in page
+    assert "#7 memory of cust-5521 4 messages, all in this request" in page
     assert "What the agent knew here" not in page_of("refund-memory", 5)
 
 
