@@ -1,10 +1,8 @@
 """Vercel AI SDK: model messages (`tool-call`, `tool-result`) and the UI messages of its chats."""
 
-from collections.abc import Callable
 from typing import Any
 
 from runs.messages.facts import facts_of, structured, usage_facts
-from runs.messages.gemini import media_of
 from runs.messages.loose import items, named, obj, text
 from runs.messages.openai_chat import failure, from_url, offers
 from runs.messages.parts import (
@@ -19,7 +17,7 @@ from runs.messages.parts import (
     Result,
     Text,
 )
-from runs.messages.turns import call, turn
+from runs.messages.turns import Readers, call, each, media_of, turn, typed
 
 _REQUEST = {"messages", "prompt", "system", "tools"}
 _TURN = {"role", "content", "parts"}
@@ -73,11 +71,7 @@ def flat(body: dict[str, Any], pointer: str, prefix: str = "") -> list[Part]:
 def messages(value: object, pointer: str) -> tuple[Message, ...]:
     if isinstance(value, str):
         return (Message("user", (Text(value, pointer),), pointer, raw=value),)
-    return tuple(
-        message
-        for index, one in enumerate(items(value))
-        for message in _turn(one, f"{pointer}/{index}")
-    )
+    return each(value, pointer, _turn)
 
 
 def _system(value: object, pointer: str) -> tuple[Message, ...]:
@@ -107,9 +101,7 @@ def _part(value: object, pointer: str) -> list[Part]:
         return []
     if "state" in part and (kind == "dynamic-tool" or kind.startswith("tool-")):
         return _ui_tool(part, pointer)
-    read = _READERS.get(kind)
-    shown = read(part, pointer) if read else None
-    return [shown or Data(value, pointer, kind, unknown=True)]
+    return [typed(value, pointer, _READERS)]
 
 
 def _text(part: dict[str, Any], pointer: str) -> Part | None:
@@ -175,7 +167,7 @@ def _media(part: dict[str, Any], pointer: str) -> Part | None:
     return Media(media, "base64", value, kind, pointer, name)
 
 
-_READERS: dict[str, Callable[[dict[str, Any], str], Part | None]] = {
+_READERS: Readers = {
     "text": _text,
     "reasoning": _reasoning,
     "tool-call": _call,

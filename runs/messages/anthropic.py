@@ -1,6 +1,5 @@
 """Anthropic Messages: content blocks."""
 
-from collections.abc import Callable
 from typing import Any
 
 from runs.messages.facts import facts_of, say, structured, usage_facts
@@ -8,7 +7,6 @@ from runs.messages.loose import items, obj, text
 from runs.messages.openai_chat import failure
 from runs.messages.parts import (
     Answer,
-    Data,
     Media,
     Message,
     Part,
@@ -18,7 +16,7 @@ from runs.messages.parts import (
     Text,
     Tool,
 )
-from runs.messages.turns import call, turn
+from runs.messages.turns import Readers, call, content, each, turn, typed
 
 _REQUEST = {"messages", "system", "tools"}
 
@@ -39,11 +37,7 @@ def request(body: dict[str, Any], pointer: str) -> Request:
 
 
 def messages(value: object, pointer: str) -> tuple[Message, ...]:
-    return tuple(
-        message
-        for index, one in enumerate(items(value))
-        for message in _turn(one, f"{pointer}/{index}")
-    )
+    return each(value, pointer, _turn)
 
 
 def answer(body: dict[str, Any], pointer: str) -> Answer:
@@ -57,9 +51,7 @@ def answer(body: dict[str, Any], pointer: str) -> Answer:
 
 def blocks(value: object, pointer: str) -> list[Part]:
     """Content: text, or a list of blocks."""
-    if isinstance(value, str):
-        return [Text(value, pointer)] if value else []
-    return [block(one, f"{pointer}/{index}") for index, one in enumerate(items(value))]
+    return content(value, pointer, block)
 
 
 def _system(body: dict[str, Any], pointer: str) -> tuple[Message, ...]:
@@ -82,11 +74,8 @@ def _tool(value: object, pointer: str) -> Tool:
 
 
 def block(value: object, pointer: str) -> Part:
-    members = obj(value)
-    kind = text(members.get("type"))
-    read = _result if kind.endswith("_tool_result") else _READERS.get(kind)
-    shown = read(members, pointer) if read else None
-    return shown or Data(value, pointer, kind, unknown=True)
+    kind = text(obj(value).get("type"))
+    return typed(value, pointer, {kind: _result} if kind.endswith("_tool_result") else _READERS)
 
 
 def _text(block: dict[str, Any], pointer: str) -> Part | None:
@@ -136,7 +125,7 @@ def _media(block: dict[str, Any], pointer: str) -> Part | None:
     )
 
 
-_READERS: dict[str, Callable[[dict[str, Any], str], Part | None]] = {
+_READERS: Readers = {
     "text": _text,
     "thinking": _thinking,
     "redacted_thinking": _thinking,

@@ -18,7 +18,7 @@ from runs.messages.parts import (
     Text,
     Tool,
 )
-from runs.messages.turns import call, turn
+from runs.messages.turns import call, each, media_of, turn
 
 _CONFIG = ("generationConfig", "generation_config", "config")
 _SYSTEM = ("systemInstruction", "system_instruction")
@@ -80,16 +80,12 @@ def messages(value: object, pointer: str) -> tuple[Message, ...]:
     if isinstance(value, str):
         return (Message("user", (Text(value, pointer),), pointer, raw=value),)
     listed = [value] if isinstance(value, dict) else items(value)
-    return tuple(
-        message
-        for index, one in enumerate(listed)
-        for message in turn(
-            text(obj(one).get("role")) or "user",
-            tuple(_parts(one, f"{pointer}/{index}")),
-            f"{pointer}/{index}",
-            one,
-        )
-    )
+    return each(listed, pointer, _turn)
+
+
+def _turn(value: object, pointer: str) -> tuple[Message, ...]:
+    role = text(obj(value).get("role")) or "user"
+    return turn(role, tuple(_parts(value, pointer)), pointer, value)
 
 
 def _system(value: object, pointer: str) -> tuple[Message, ...]:
@@ -152,12 +148,6 @@ def _media(member: dict[str, Any], pointer: str, source: str, value: str) -> Par
     kind = text(named(member, "mimeType", "mime_type")[1])
     name = text(named(member, "displayName", "display_name")[1])
     return Media(media_of(kind), source, value, kind, pointer, name)
-
-
-def media_of(mime: str) -> str:
-    """What a MIME type is in the words of the view: image, audio, video or document."""
-    family = mime.partition("/")[0]
-    return family if family in ("image", "audio", "video") else "document"
 
 
 def _tools(value: object, pointer: str) -> tuple[Tool, ...]:

@@ -1,11 +1,9 @@
 """LangChain messages: as dumped, as `{type, data}`, or as serialised constructors (`lc: 1`)."""
 
-from collections.abc import Callable
 from typing import Any
 
 from runs.messages import anthropic, openai_chat
 from runs.messages.facts import facts_of, structured, usage_facts
-from runs.messages.gemini import media_of
 from runs.messages.loose import items, named, obj, pick, text
 from runs.messages.parts import (
     Answer,
@@ -19,7 +17,7 @@ from runs.messages.parts import (
     Result,
     Text,
 )
-from runs.messages.turns import call, turn
+from runs.messages.turns import Readers, call, each, media_of, turn
 
 SPEAKERS = {"human", "ai", "system", "tool", "function", "chat", "developer",
             "AIMessageChunk", "HumanMessageChunk", "ToolMessageChunk"}  # fmt: skip
@@ -84,9 +82,7 @@ def messages(value: object, pointer: str) -> tuple[Message, ...]:
     listed = items(value)
     if len(listed) == 1 and isinstance(listed[0], list):
         return messages(listed[0], f"{pointer}/0")
-    return tuple(
-        message for index, one in enumerate(listed) for message in _turn(one, f"{pointer}/{index}")
-    )
+    return each(listed, pointer, _turn)
 
 
 def is_message(value: object) -> bool:
@@ -214,7 +210,7 @@ _TYPES = {
     "ToolMessage": "tool",
     "FunctionMessage": "function",
 }
-_READERS: dict[str, Callable[[dict[str, Any], str], Part | None]] = {
+_READERS: Readers = {
     "reasoning": _reasoning,
     "image": _media,
     "audio": _media,

@@ -1,9 +1,8 @@
 """OpenAI chat completions (and all that speak it): the bodies as they went over the wire."""
 
-from collections.abc import Callable
 from typing import Any
 
-from runs.messages import exact
+from runs.messages import exact, turns
 from runs.messages.facts import facts_of, rest, structured, usage_facts
 from runs.messages.loose import items, named, obj, pick, text
 from runs.messages.parts import (
@@ -20,7 +19,7 @@ from runs.messages.parts import (
     Text,
     Tool,
 )
-from runs.messages.turns import call, turn
+from runs.messages.turns import Readers, call, each, turn, typed
 
 _TURN = {"role", "content", "name", "tool_calls", "tool_call_id", "refusal", "reasoning_content",
          "reasoning", "annotations", "function_call"}  # fmt: skip
@@ -37,11 +36,7 @@ def request(body: dict[str, Any], pointer: str) -> Request:
 
 
 def messages(value: object, pointer: str) -> tuple[Message, ...]:
-    return tuple(
-        message
-        for index, one in enumerate(items(value))
-        for message in _turn(one, f"{pointer}/{index}")
-    )
+    return each(value, pointer, _turn)
 
 
 def answer(body: dict[str, Any], pointer: str) -> Answer:
@@ -123,17 +118,11 @@ def _call(members: dict[str, Any], pointer: str) -> Part:
 
 def content(value: object, pointer: str) -> list[Part]:
     """A message's content: text, or a list of typed parts (chat and responses spellings)."""
-    if isinstance(value, str):
-        return [Text(value, pointer)] if value else []
-    return [part(one, f"{pointer}/{index}") for index, one in enumerate(items(value))]
+    return turns.content(value, pointer, part)
 
 
 def part(value: object, pointer: str) -> Part:
-    members = obj(value)
-    kind = text(members.get("type"))
-    read = _READERS.get(kind)
-    shown = read(members, pointer) if read else None
-    return shown or Data(value, pointer, kind, unknown=True)
+    return typed(value, pointer, _READERS)
 
 
 def _text(part: dict[str, Any], pointer: str) -> Part | None:
@@ -176,7 +165,7 @@ def from_url(media: str, url: str, pointer: str, name: str = "", detail: str = "
     return Media(media, "url", url, "", pointer, name, detail)
 
 
-_READERS: dict[str, Callable[[dict[str, Any], str], Part | None]] = {
+_READERS: Readers = {
     "text": _text,
     "input_text": _text,
     "output_text": _text,

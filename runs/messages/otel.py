@@ -1,24 +1,18 @@
 """OpenTelemetry GenAI messages: `{role, parts[]}` (semantic conventions 1.36 and later), and the
 events that came before them."""
 
-from collections.abc import Callable
 from typing import Any
 
 from runs.messages.facts import rest
-from runs.messages.gemini import media_of
 from runs.messages.loose import items, named, obj, text
 from runs.messages.parts import Data, Media, Message, Part, Reasoning, Result, Text
-from runs.messages.turns import call, opened, turn
+from runs.messages.turns import Readers, call, content, each, media_of, opened, turn, typed
 
 _TURN = {"role", "parts", "finish_reason", "name"}
 
 
 def messages(value: object, pointer: str) -> tuple[Message, ...]:
-    return tuple(
-        message
-        for index, one in enumerate(items(value))
-        for message in _turn(one, f"{pointer}/{index}")
-    )
+    return each(value, pointer, _turn)
 
 
 def system(value: object, pointer: str) -> tuple[Message, ...]:
@@ -28,9 +22,7 @@ def system(value: object, pointer: str) -> tuple[Message, ...]:
 
 
 def parts(value: object, pointer: str) -> tuple[Part, ...]:
-    if isinstance(value, str):
-        return (Text(value, pointer),) if value else ()
-    return tuple(_part(one, f"{pointer}/{index}") for index, one in enumerate(items(value)))
+    return tuple(content(value, pointer, _part))
 
 
 def _turn(value: object, pointer: str) -> tuple[Message, ...]:
@@ -40,10 +32,7 @@ def _turn(value: object, pointer: str) -> tuple[Message, ...]:
 
 
 def _part(value: object, pointer: str) -> Part:
-    part = obj(value)
-    read = _READERS.get(text(part.get("type")))
-    shown = read(part, pointer) if read else None
-    return shown or Data(value, pointer, text(part.get("type")), unknown=True)
+    return typed(value, pointer, _READERS)
 
 
 def _text(part: dict[str, Any], pointer: str) -> Part | None:
@@ -101,7 +90,7 @@ def _media(part: dict[str, Any], pointer: str) -> Part | None:
     return Media(media, source, part[key], mime, pointer)
 
 
-_READERS: dict[str, Callable[[dict[str, Any], str], Part | None]] = {
+_READERS: Readers = {
     "text": _text,
     "refusal": _text,
     "reasoning": _reasoning,

@@ -1,11 +1,9 @@
 """The rewyn SDK's own messages: content parts with the call's name and arguments side by side."""
 
-from collections.abc import Callable
 from typing import Any
 
 from runs.messages.facts import facts_of, structured, usage_facts
-from runs.messages.gemini import media_of
-from runs.messages.loose import items, obj, text
+from runs.messages.loose import obj, text
 from runs.messages.openai_chat import offers
 from runs.messages.parts import (
     Answer,
@@ -19,7 +17,7 @@ from runs.messages.parts import (
     Result,
     Text,
 )
-from runs.messages.turns import call, turn
+from runs.messages.turns import Readers, call, content, each, media_of, turn, typed
 
 _REQUEST = {"messages", "tool_specs", "tools"}
 
@@ -48,11 +46,7 @@ def answer(body: dict[str, Any], pointer: str) -> Answer:
 
 
 def messages(value: object, pointer: str) -> tuple[Message, ...]:
-    return tuple(
-        message
-        for index, one in enumerate(items(value))
-        for message in _turn(one, f"{pointer}/{index}")
-    )
+    return each(value, pointer, _turn)
 
 
 def _turn(value: object, pointer: str) -> tuple[Message, ...]:
@@ -62,17 +56,11 @@ def _turn(value: object, pointer: str) -> tuple[Message, ...]:
 
 
 def _parts(value: object, pointer: str) -> list[Part]:
-    if isinstance(value, str):
-        return [Text(value, pointer)] if value else []
-    return [_part(one, f"{pointer}/{index}") for index, one in enumerate(items(value))]
+    return content(value, pointer, _part)
 
 
 def _part(value: object, pointer: str) -> Part:
-    part = obj(value)
-    kind = text(part.get("type"))
-    read = _READERS.get(kind)
-    shown = read(part, pointer) if read else None
-    return shown or Data(value, pointer, kind, unknown=True)
+    return typed(value, pointer, _READERS)
 
 
 def _text(part: dict[str, Any], pointer: str) -> Part | None:
@@ -105,7 +93,7 @@ def _media(part: dict[str, Any], pointer: str) -> Part | None:
     return None
 
 
-_READERS: dict[str, Callable[[dict[str, Any], str], Part | None]] = {
+_READERS: Readers = {
     "text": _text,
     "reasoning": _text,
     "tool_call": _call,

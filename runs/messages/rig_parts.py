@@ -16,7 +16,7 @@ from runs.messages.parts import (
     Text,
     Tool,
 )
-from runs.messages.turns import call, turn
+from runs.messages.turns import call, each, turn
 
 MEDIA_TYPES = {
     "svg": "image/svg+xml",
@@ -36,8 +36,7 @@ _TURN = {"role", "content", "id", "origin", "stop"}
 
 
 def messages(value: object, pointer: str) -> tuple[Message, ...]:
-    listed = enumerate(items(value))
-    return tuple(message for index, one in listed for message in _turn(one, f"{pointer}/{index}"))
+    return each(value, pointer, _turn)
 
 
 def _turn(value: object, pointer: str) -> tuple[Message, ...]:

@@ -1,10 +1,14 @@
 """What every dialect's turns have in common: who speaks, and calls and results in one shape."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from runs.messages import exact
-from runs.messages.loose import at
-from runs.messages.parts import Call, Message, Part, Result
+from runs.messages.loose import at, items, obj, text
+from runs.messages.parts import Call, Data, Message, Part, Result, Text
+
+Readers = Mapping[str, Callable[[dict[str, Any], str], Part | None]]
+"""`type` of a part → what reads it; None where it is not what its type says."""
 
 ROLES = {
     "human": "user",
@@ -14,6 +18,39 @@ ROLES = {
     "function": "tool",
 }
 """One name for a speaker that dialects name otherwise."""
+
+
+def each(
+    value: object, pointer: str, read: Callable[[object, str], tuple[Message, ...]]
+) -> tuple[Message, ...]:
+    """The messages of a list of turns, each read by `read`."""
+    return tuple(
+        message
+        for index, one in enumerate(items(value))
+        for message in read(one, f"{pointer}/{index}")
+    )
+
+
+def content(value: object, pointer: str, read: Callable[[object, str], Part]) -> list[Part]:
+    """A turn's content: a text, or a list of parts, each read by `read`."""
+    if isinstance(value, str):
+        return [Text(value, pointer)] if value else []
+    return [read(one, f"{pointer}/{index}") for index, one in enumerate(items(value))]
+
+
+def typed(value: object, pointer: str, readers: Readers) -> Part:
+    """A part by its `type`; one that nobody reads is shown as the JSON it is."""
+    part = obj(value)
+    kind = text(part.get("type"))
+    read = readers.get(kind)
+    shown = read(part, pointer) if read else None
+    return shown or Data(value, pointer, kind, unknown=True)
+
+
+def media_of(mime: str) -> str:
+    """What a MIME type is in the words of the view: image, audio, video or document."""
+    family = mime.partition("/")[0]
+    return family if family in ("image", "audio", "video") else "document"
 
 
 def turn(
