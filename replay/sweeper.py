@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 
 from django.conf import settings
 from django.db import DatabaseError, connections
@@ -11,28 +10,20 @@ from django.db import DatabaseError, connections
 from replay import jobs
 from replay.lease import stop as jobs_end
 from runs import curate
+from runs.one_thread import OneThread
 
 logger = logging.getLogger(__name__)
-_thread: threading.Thread | None = None
-_lock = threading.Lock()
 
 
 def start() -> None:
     """Start this process's sweeper once."""
-    global _thread
-    with _lock:
-        if _thread is not None and _thread.is_alive():
-            return
-        jobs_end.clear()
-        _thread = threading.Thread(target=_sweep_until_stopped, name="sweeper", daemon=True)
-        _thread.start()
+    _thread.start(before=jobs_end.clear)
 
 
 def stop() -> None:
     """Tell the sweeper and the jobs of this process to end, and wait for the sweeper."""
     jobs_end.tell()
-    if _thread is not None:
-        _thread.join(timeout=5)
+    _thread.join()
 
 
 def _sweep_until_stopped() -> None:
@@ -47,3 +38,6 @@ def _sweep_until_stopped() -> None:
         finally:
             connections.close_all()
         jobs_end.wait(settings.REPLAY_SWEEP_SECONDS)
+
+
+_thread = OneThread("sweeper", _sweep_until_stopped)

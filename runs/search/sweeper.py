@@ -9,6 +9,7 @@ import time
 from django.db import DatabaseError, connections
 
 from runs import busy
+from runs.one_thread import OneThread
 from runs.search import indexing
 
 logger = logging.getLogger(__name__)
@@ -18,26 +19,17 @@ REST, REST_WHEN_BUSY = 2.0, 20.0
 """Times as long as a batch took it rests before the next: what comes in goes first, and takes the
 same interpreter where the worker lives in the web process."""
 _stop = threading.Event()
-_thread: threading.Thread | None = None
-_lock = threading.Lock()
 
 
 def start() -> None:
     """Start this process's thread once."""
-    global _thread
-    with _lock:
-        if _thread is not None and _thread.is_alive():
-            return
-        _stop.clear()
-        _thread = threading.Thread(target=_index_until_stopped, name="search-index", daemon=True)
-        _thread.start()
+    _thread.start(before=_stop.clear)
 
 
 def stop() -> None:
     """Tell it to end after the batch it is at, and wait for that."""
     _stop.set()
-    if _thread is not None:
-        _thread.join(timeout=5)
+    _thread.join()
 
 
 def _index_until_stopped() -> None:
@@ -60,3 +52,6 @@ def _index_some() -> int:
     except DatabaseError:
         logger.warning("search.index_failed", exc_info=True)
         return 0
+
+
+_thread = OneThread("search-index", _index_until_stopped)

@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.http import QueryDict
 from django.test.utils import CaptureQueriesContext
+from query_plan import plan
 
 from runs import matching
 from runs.accounts.models import Project
@@ -39,16 +40,6 @@ def statements(project, query: str) -> list[str]:
     with CaptureQueriesContext(connection) as seen:
         RunFilterForm(QueryDict(query)).page(project)
     return [asked["sql"] for asked in seen.captured_queries]
-
-
-def plan(statement: str) -> str:
-    """PostgreSQL would read so small a table whole."""
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
-        explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
-        cursor.execute(f"{explain} {statement}")
-        return " ".join(str(row[-1]) for row in cursor.fetchall())
 
 
 @pytest.mark.parametrize(

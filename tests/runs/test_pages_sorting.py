@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 from django.http import QueryDict
 from django.test.utils import CaptureQueriesContext
+from query_plan import plan
 
 from runs import matching, paging
 from runs.filters import SORTS, RunFilterForm
@@ -138,15 +139,6 @@ def test_each_order_is_read_along_its_index(project, runs, monkeypatch, sort, in
     taken = plan(rows)
     assert index in taken
     assert "ORDER BY" not in taken and "Sort" not in taken
-
-
-def plan(statement: str) -> str:
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
-        explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
-        cursor.execute(f"{explain} {statement}")
-        return " ".join(str(row[-1]) for row in cursor.fetchall())
 
 
 @pytest.mark.parametrize(
