@@ -134,13 +134,13 @@ class _Tried:
 
 def _grouped(code: str, said: dict[str, list[int]]) -> list[dict[str, Any]]:
     """A note per message, with its effects. Of many that tell the same of other names the first
-    stands for all; `alike` counts the rest."""
+    stands in front of the `rest`."""
     if len(said) <= TOLD_APART:
         notes = said.items()
-        return [{"code": code, "message": m, "effects": seqs, "alike": 0} for m, seqs in notes]
+        return [{"code": code, "message": m, "effects": seqs, "rest": []} for m, seqs in notes]
     effects = sorted({seq for seqs in said.values() for seq in seqs})
-    first = next(iter(said))
-    return [{"code": code, "message": first, "effects": effects, "alike": len(said) - 1}]
+    first, *rest = said
+    return [{"code": code, "message": first, "effects": effects, "rest": rest}]
 
 
 def system_text(history: list[Any]) -> str:
