@@ -436,7 +436,8 @@ def test_no_json_is_400_and_no_api_is_404(fake: FakeProvider) -> None:
 
 def test_the_command_serves_and_stops_on_an_interrupt() -> None:
     command = [sys.executable, "manage.py", "fake_provider", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as server:
+    ignored = ["bash", "-c", 'trap "" INT; exec "$@"', "in the background", *command]
+    with subprocess.Popen(ignored, stdout=subprocess.PIPE, text=True, cwd=ROOT) as server:
         base = server.stdout.readline().strip().removeprefix("OPENAI_BASE_URL=")
         answer = httpx2.get(f"{base}/models", headers={"authorization": "Bearer k"})
         server.send_signal(signal.SIGINT)

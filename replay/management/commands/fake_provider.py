@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,8 @@ class Command(BaseCommand):
         self.stdout.write(f"OPENAI_BASE_URL={fake.openai_base_url}")
         self.stdout.write(f"ANTHROPIC_BASE_URL={fake.base_url}")
         self.stdout.flush()
+        # What a script starts in the background inherits interrupts as ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             fake.serve_forever()
         except KeyboardInterrupt:
