@@ -15,9 +15,18 @@ from django.db import models, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from runs import bulk, prices, segments
+from runs import attachments, bulk, prices, segments
 from runs.accounts.models import Project
-from runs.models import Effect, LabelKind, Run, RunLabel, Segment, Tombstone
+from runs.models import (
+    Attachment,
+    AttachmentUse,
+    Effect,
+    LabelKind,
+    Run,
+    RunLabel,
+    Segment,
+    Tombstone,
+)
 
 UNDO_SECONDS = 60
 """So long a deletion by a person can be taken back."""
@@ -107,11 +116,10 @@ def _delete(run: Run, among: QuerySet[Run]) -> bool:
             external_id=run.external_id,
             defaults={"expires_at": until},
         )
-        # In the order of the keys, so that the ORM need not collect 35,000 rows to cascade.
-        Effect.objects.filter(run_id=run.pk)._raw_delete(run._state.db or "default")
-        Segment.objects.filter(run_id=run.pk)._raw_delete(run._state.db or "default")
-        RunLabel.objects.filter(run_id=run.pk)._raw_delete(run._state.db or "default")
+        media = attachments.used_by([run.pk])
+        _delete_rows_of([run.pk])
         Run.everything.filter(pk=run.pk).delete()
+    attachments.forget_unused(media)
     segments.forget_kept()
     return True
 
@@ -125,11 +133,17 @@ def delete_project_runs(project: Project) -> None:
     while batch := list(runs.values_list("pk", flat=True)[:_RUNS_AT_ONCE]):
         with transaction.atomic():
             Run.everything.filter(pk__in=batch).update(updated_at=timezone.now())  # locks the rows
-            for model in (Effect, Segment, RunLabel):
-                rows = model._default_manager.filter(run_id__in=batch)
-                rows._raw_delete(rows.db)
+            _delete_rows_of(batch)
             Run.everything.filter(pk__in=batch).delete()
+    Attachment.objects.filter(project=project)._raw_delete("default")
     segments.forget_kept()
+
+
+def _delete_rows_of(runs: list[int]) -> None:
+    # In the order of the keys, so that the ORM need not collect 35,000 rows to cascade.
+    for model in (Effect, Segment, RunLabel, AttachmentUse):
+        rows = model._default_manager.filter(run_id__in=runs)
+        rows._raw_delete(rows.db)
 
 
 def add_tags(runs: Iterable[Run], tags: Iterable[str]) -> None:

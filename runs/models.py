@@ -370,6 +370,40 @@ class Effect(models.Model):
         return f"#{self.seq} {self.name or self.key}"
 
 
+class Attachment(models.Model):
+    """A medium of a project's records, kept once for its pages; segments hold what was recorded."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
+    digest = models.CharField(max_length=64)
+    """blake2b-256 of `data`, hexadecimal."""
+    size = models.PositiveIntegerField()
+    data = models.BinaryField()
+    """As it was before it became base64; pictures and sound are compressed in themselves."""
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "digest"], name="one_attachment_a_content"),
+        ]
+
+    def __str__(self) -> str:
+        return self.digest
+
+
+class AttachmentUse(models.Model):
+    """A run has a medium somewhere in its records."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="+", db_index=False)
+    attachment = models.ForeignKey(Attachment, models.CASCADE, related_name="+")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "attachment"], name="one_use_a_run"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.attachment_id} in {self.run_id}"
+
+
 class Tombstone(models.Model):
     """A deleted run's id, refused for a while so that a late sender does not bring it back."""
 

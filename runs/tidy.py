@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from runs import curate
+from runs import attachments, curate
 from runs.accounts import links
 from runs.models import Tombstone
 
@@ -15,6 +15,7 @@ def tidy() -> dict[str, int]:
     now = timezone.now()
     return {
         "runs": curate.purge_deleted(),
+        "attachments": attachments.forget_unused(),
         "sessions": Session.objects.filter(expire_date__lt=now).delete()[0],
         "links": links.forget_old(),
         "tombstones": Tombstone.objects.filter(expires_at__lt=now).delete()[0],

@@ -28,7 +28,12 @@ class SeqConverter(IntConverter):
     regex = "[0-9]{1,9}"
 
 
+class DigestConverter(StringConverter):
+    regex = "[0-9a-f]{64}"
+
+
 register_converter(RunIdConverter, "run_id")
+register_converter(DigestConverter, "digest")
 register_converter(SeqConverter, "seq")
 
 effect_urls = [
@@ -68,6 +73,7 @@ project_urls: list[URLPattern | URLResolver] = [
     path("/runs/<run_id:run_id>", include(run_urls)),
     path("/search", search.search, name="search"),
     *list_urls,
+    path("/attachments/<digest:digest>", effect_files.attachment, name="attachment"),
     path("/import", imports.import_logs, name="import"),
 ]
 

@@ -1,4 +1,4 @@
-"""Effects become search text, some time after they came in, a few at a time.
+"""Effects become search text, and their media attachments, some time after they came in.
 
 No message says that there is something to do, so none can be lost: effects are numbered as they
 are stored, and `SearchState` holds the number up to which they are indexed. Where transactions
@@ -19,7 +19,7 @@ from operator import or_
 from django.db import IntegrityError
 from django.db.models import F, Q, QuerySet
 
-from runs import bulk, segments
+from runs import attachments, bulk, segments
 from runs.accounts.models import Project
 from runs.models import Effect, Family, Run
 from runs.search import index
@@ -148,8 +148,9 @@ def _index_batch(state: SearchState) -> int:
             return 0
         passed = _passed(state, late, effects)
         made = list(_made([*late, *effects]))
+        media = attachments.found_in([*late, *effects])
         try:
-            _store(state, [*late, *effects], made, passed)
+            _store(state, [*late, *effects], made, media, passed)
         except IntegrityError:  # a run was deleted meanwhile: look again
             if attempt == ATTEMPTS - 1:
                 raise
@@ -205,6 +206,7 @@ def _store(
     state: SearchState,
     effects: list[Effect],
     made: list[Stored],
+    media: attachments.Found,
     passed: tuple[int, list[list[float]]],
 ) -> None:
     """Write rows and mark together, if the lease is still ours and the runs are still there."""
@@ -217,6 +219,7 @@ def _store(
         SearchText.objects.filter(old)._raw_delete("default")  # there is some in a rebuild
         there = set(_runs({row[0] for row in made}).values_list("pk", flat=True))
         index.here().insert([row for row in made if row[0] in there])
+        attachments.keep(media)
 
 
 def _seqs(effects: list[Effect]) -> dict[int, list[int]]:
@@ -283,4 +286,5 @@ def _runs(keys: set[int]) -> QuerySet[Run]:
 
 def _read(effects: QuerySet[Effect]) -> QuerySet[Effect]:
     """With the few columns that are needed of so many."""
-    return effects.only("run_id", "seq", "segment_id", "offset", "length")
+    columns = ("run_id", "seq", "segment_id", "offset", "length")
+    return effects.only(*columns, *segments.WIRE_COLUMNS)

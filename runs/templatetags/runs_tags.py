@@ -25,7 +25,7 @@ from runs.matching import COLUMNS
 from runs.messages import exact, facts
 from runs.messages.loose import clean
 from runs.messages.parts import Media
-from runs.models import Effect, Run
+from runs.models import Run
 
 register = template.Library()
 
@@ -115,15 +115,20 @@ def said(value: object) -> str:
     return "" if value is None else facts.say(value)
 
 
-@register.filter
-def media_url(part: Media, effect: Effect) -> str:
-    """The address of recorded media; a reader's right to the run is checked there."""
-    address = reverse("runs:effect-media", args=_place(effect))
-    return f"{address}?{urlencode({'at': part.pointer})}"
+@register.simple_tag(takes_context=True)
+def media_url(context: template.Context, part: Media) -> str:
+    """The address of recorded media: its own, or until it has one, that of its place in a record.
 
-
-def _place(effect: Effect) -> list[object]:
-    return [effect.run.project.slug, effect.run.external_id, effect.seq]
+    A reader's right to it is checked there.
+    """
+    effect, view = context["effect"], context.get("view")
+    slug, run_id = effect.run.project.slug, effect.run.external_id
+    if view is not None and (digest := view.attached.digest(part)):
+        return reverse("runs:attachment", args=[slug, digest])
+    is_gone = view is not None and view.previous and context.get("mark") == "gone"
+    seq = view.previous.seq if view is not None and is_gone else effect.seq
+    address = reverse("runs:effect-media", args=[slug, run_id, seq])
+    return f"{address}?{urlencode({'at': part.pointer, 'of': context.get('of') or 'record'})}"
 
 
 @register.simple_tag

@@ -6,17 +6,19 @@ of a kind browsers only draw, and under a policy that lets it do nothing.
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.cache import get_conditional_response
+from django.utils.http import quote_etag
 from django.views.decorators.http import require_safe
 
-from runs import logs, segments
-from runs.access import get_effect_or_404, get_run_or_404
+from runs import attachments, logs, segments
+from runs.access import get_effect_or_404, get_project_or_404, get_run_or_404
 from runs.messages import exact, wire_media
 from runs.messages.loose import at as value_at
+from runs.messages.media import content, sniff
 from runs.messages.parts import Media
 from runs.messages.rig_parts import part as part_of
 from runs.models import Effect
@@ -24,18 +26,9 @@ from runs.views.record import members_of
 
 MEMBERS = ("kind", "outcome", "tool_output", "events")
 NOTHING_ALLOWED = "default-src 'none'; sandbox"
-MAGIC: tuple[tuple[bytes, int, str], ...] = (
-    (b"\x89PNG\r\n\x1a\n", 0, "image/png"),
-    (b"\xff\xd8\xff", 0, "image/jpeg"),
-    (b"GIF8", 0, "image/gif"),
-    (b"WEBP", 8, "image/webp"),
-    (b"WAVE", 8, "audio/wav"),
-    (b"ID3", 0, "audio/mpeg"),
-    (b"OggS", 0, "audio/ogg"),
-    (b"fLaC", 0, "audio/flac"),
-    (b"ftyp", 4, "video/mp4"),
-)
-"""Signature, offset, type: what may be shown inline is told by its bytes, not by its label."""
+FOR_EVER = "private, max-age=31536000, immutable"
+FOR_AN_HOUR = "private, max-age=3600"
+"""By its place in a record, where another rule may show another part tomorrow."""
 
 
 @require_safe
@@ -75,19 +68,40 @@ def media(request: HttpRequest, slug: str, run_id: str, seq: int) -> HttpRespons
     effect = get_effect_or_404(get_run_or_404(request, slug, run_id), seq)
     found = _pointed_at(request, effect)
     of_wire = request.GET.get("of") == "wire"
-    data = _decoded(wire_media(found) if of_wire else _recorded(found))
+    part = wire_media(found) if of_wire else _recorded(found)
+    data = content(part) if isinstance(part, Media) else None
+    if data is None:
+        raise Http404
+    return _drawn(data, f"effect-{seq}-media", FOR_AN_HOUR)
+
+
+@require_safe
+def attachment(request: HttpRequest, slug: str, digest: str) -> HttpResponseBase:
+    """A medium by the hash of its bytes, the same address wherever it stands in the project."""
+    held = attachments.of_project(get_project_or_404(request, slug), digest)
+    etag = quote_etag(digest)
+    unchanged = get_conditional_response(request, etag=etag)
+    if unchanged is not None and held.exists():
+        return _kept_by(unchanged, etag)
+    data = held.values_list("data", flat=True).first()
+    if data is None:
+        raise Http404
+    return _kept_by(_drawn(bytes(data), digest[:16], FOR_EVER), etag)
+
+
+def _drawn(data: bytes, name: str, cache: str) -> HttpResponse:
     kind = sniff(data)
     response = _guarded(HttpResponse(data, content_type=kind or "application/octet-stream"))
     if kind is None:
-        response["Content-Disposition"] = f'attachment; filename="effect-{seq}-media"'
-    response["Cache-Control"] = "private, max-age=3600"
+        response["Content-Disposition"] = f'attachment; filename="{name}"'
+    response["Cache-Control"] = cache
     return response
 
 
-def sniff(data: bytes) -> str | None:
-    """The type of media that is safe to show inline, by its first bytes; None for all else."""
-    found = (kind for mark, offset, kind in MAGIC if data[offset : offset + len(mark)] == mark)
-    return next(found, None)
+def _kept_by(response: HttpResponseBase, etag: str) -> HttpResponseBase:
+    response["ETag"] = etag
+    response["Cache-Control"] = FOR_EVER
+    return response
 
 
 def _bytes(effect: Effect, part: str) -> bytes:
@@ -111,20 +125,6 @@ def _pointed_at(request: HttpRequest, effect: Effect) -> Any:
 def _recorded(found: Any) -> object:
     # An image to embed is a bare list of bytes.
     return Media("image", "bytes", found, "", "") if isinstance(found, list) else part_of(found, "")
-
-
-def _decoded(part: object) -> bytes:
-    if not isinstance(part, Media) or not part.inside:
-        raise Http404
-    try:
-        return bytes(part.value) if part.source == "bytes" else _base64(part.value)
-    except (ValueError, TypeError, binascii.Error):
-        raise Http404 from None
-
-
-def _base64(text: str) -> bytes:
-    standard = text.translate(str.maketrans("-_", "+/"))
-    return base64.b64decode(standard + "=" * (-len(standard) % 4))
 
 
 def _text(data: bytes) -> HttpResponse:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from runs import prices, segments
+from runs.attachments import NOTHING_ATTACHED, Attached
 from runs.messages import (
     Answer,
     Request,
@@ -25,7 +26,8 @@ from runs.messages import (
 from runs.messages.knew import Source, knew
 from runs.messages.links import ToolEffect, answered_in
 from runs.messages.loose import obj
-from runs.messages.parts import Call, Message
+from runs.messages.media import media_in
+from runs.messages.parts import Call, Message, Part
 from runs.messages.seen import Changes
 from runs.messages.stream import Stream
 from runs.models import Effect, EffectStatus, Family
@@ -72,6 +74,7 @@ class EffectView:
     retry_of: Row | None = None
     """The call before, where it failed and asked the same."""
     wire: dict[str, Any] | None = None
+    attached: Attached = NOTHING_ATTACHED
 
     @property
     def request_label(self) -> str:
@@ -127,7 +130,19 @@ def effect_view(effect: Effect, chosen: dict[str, Any], around: Stretch) -> Effe
         times = (effect.first_token_ms, effect.duration_ms)
         view.stream = timed_stream(view.stream, sent, *times)
     _read_raw(view, effect, data)
+    view.attached = Attached(effect.run.project_id, media_in(_said(view)))
     return view
+
+
+def _said(view: EffectView) -> Iterator[Request | Answer | Message | Part]:
+    """All that may be drawn, but for the turns that are folded away."""
+    folded = len(view.earlier) if view.folded else 0
+    yield replace(view.request, messages=view.request.messages[folded:])
+    yield view.answer
+    yield from view.stream.parts if view.stream else ()
+    yield from view.changes.gone if view.changes else ()
+    if view.wire is not None:
+        yield from (view.wire["asked"], view.wire["answered"])
 
 
 def _choose_tabs(view: EffectView, effect: Effect, chosen: dict[str, Any]) -> None:

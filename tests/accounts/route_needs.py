@@ -29,6 +29,7 @@ PARAMETERS: dict[str, object] = {
     "view_id": 1,
     "replay_id": "no-such-replay",
     "side": "sent",
+    "digest": "0" * 64,
 }
 
 NEEDS: dict[str, dict[str, str]] = {
@@ -82,9 +83,11 @@ NEEDS: dict[str, dict[str, str]] = {
     "runs:effect-raw": {"GET": "viewer"},
     "runs:effect-value": {"GET": "viewer"},
     "runs:effect-media": {"GET": "viewer"},
+    "runs:attachment": {"GET": "viewer"},
     "runs:import": {"GET": "member", "POST": "member"},
     "runs:patterns": {"GET": "person"},
     # --- pages of replays ---
+    "replay:compare": {"GET": "viewer"},
     "replay:list": {"GET": "viewer"},
     "replay:detail": {"GET": "viewer"},
     "replay:body": {"GET": "viewer"},

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from runs import ingest
-from runs.views.effect_files import sniff
+from runs.messages.media import sniff
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="  # noqa: E501
 SVG = base64.b64encode(b"<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>").decode()
