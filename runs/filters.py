@@ -18,6 +18,7 @@ from django.core.exceptions import ValidationError
 from django.core.handlers.wsgi import get_bytes_from_wsgi
 from django.http import HttpRequest, QueryDict
 
+from runs import listing
 from runs.accounts.models import Project
 from runs.matching import Matching, matching
 from runs.models import NAME, Run, RunStatus
@@ -359,12 +360,23 @@ ANSWER_TABS = ("message", "stream", "json", "wire")
 
 
 class EffectSelectionForm(forms.Form):
-    """Which effect of a run is on show, and which tab of each side."""
+    """Which effect of a run is on show, which tab of each side, and what its list is narrowed to.
+
+    Of the list: groups of families, failed effects only, positions whose nested effects are put
+    away, and what was looked for in the run (its hits behind the position `after`).
+    """
 
     at = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
     req = forms.ChoiceField(required=False, choices=[(tab, tab) for tab in REQUEST_TABS])
     tab = forms.ChoiceField(required=False, choices=[(tab, tab) for tab in ANSWER_TABS])
     all = forms.BooleanField(required=False)
+    family = forms.MultipleChoiceField(
+        required=False, choices=[(name, name) for name in listing.GROUPS]
+    )
+    errors_only = forms.BooleanField(required=False)
+    fold = forms.RegexField(r"^\d{1,9}(,\d{1,9})*$", required=False, max_length=1000)
+    q = forms.CharField(required=False, max_length=1001)
+    after = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
 
     @property
     def values(self) -> dict[str, Any]:

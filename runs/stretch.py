@@ -97,6 +97,11 @@ def read_stretch(run: Run, first: int, last: int, *, times: bool = False) -> Str
     return Stretch(run, first, last, rows)
 
 
+def read_rows(run: Run, seqs: Sequence[int]) -> tuple[Row, ...]:
+    """The effects of `run` at these positions, in order."""
+    return tuple(_rows(Effect.objects.filter(run_id=run.pk, seq__in=list(seqs)).order_by("seq")))
+
+
 def _rows(effects: QuerySet[Effect], *, times: bool = False) -> Iterator[Row]:
     columns = Row._fields if times else Row._fields[:-1]
     return starmap(Row, effects.values_list(*columns))

@@ -6,7 +6,7 @@ mark per COLUMN units, so its size does not grow with the run.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -136,6 +136,14 @@ class Window:
     first: int
     last: int
     loaded: bool
+    rows: int
+
+    @property
+    def is_short(self) -> bool:
+        return self.rows < WINDOW
+
+    def opened(self) -> Window:
+        return replace(self, loaded=True)
 
 
 def tape(moments: Iterable[Moment], last_seq: int) -> Tape:
@@ -172,8 +180,20 @@ def windows(last_seq: int, at: int, size: int = WINDOW) -> list[Window]:
     """
     size = max(size, -(-last_seq // MAX_WINDOWS))
     return [
-        Window(first, min(first + size - 1, last_seq), first <= at < first + size)
+        Window(first, end, first <= at <= end, end - first + 1)
         for first in range(1, last_seq + 1, size)
+        for end in (min(first + size - 1, last_seq),)
+    ]
+
+
+def windows_of(seqs: Sequence[int], at: int, size: int = WINDOW) -> list[Window]:
+    """The same of a list that has only these positions; it may not have `at` itself."""
+    size = max(size, -(-len(seqs) // MAX_WINDOWS))
+    place = min(bisect_left(seqs, at), len(seqs) - 1)
+    return [
+        Window(part[0], part[-1], first <= place < first + size, len(part))
+        for first in range(0, len(seqs), size)
+        for part in (seqs[first : first + size],)
     ]
 
 

@@ -29,10 +29,10 @@ def percent(units: float) -> str:
     return f"{units / timeline.WIDTH * 100:.3f}%"
 
 
-@register.simple_tag
-def way(name: str, seq: int | None, what: str = "") -> str:
-    """A button of the transport that leads to effect `seq`, or leads nowhere."""
-    key, label, icon = _WAYS[name]
+@register.simple_tag(takes_context=True)
+def way(context: template.Context, name: str, seq: int | None, what: str = "") -> str:
+    """A button of the transport that leads to effect `seq`, or leads nowhere and says so."""
+    key, label, icon, nowhere = _WAYS[name]
     text = label if not what else f"{label} {clean(what)}"
     face = (
         format_html(_ICON, static("icons.svg"), icon)
@@ -41,21 +41,41 @@ def way(name: str, seq: int | None, what: str = "") -> str:
     )
     quiet = "" if icon else " quiet"
     if seq is None:
-        shape = '<span class="btn{}" aria-disabled="true">{}</span>'
-        return format_html(shape, quiet, face)
+        shape = '<span class="btn{}" aria-disabled="true" data-key="{}" data-says="{}">{}</span>'
+        return format_html(shape, quiet, key, nowhere, face)
     shape = (
-        '<a class="btn{}" id="way-{}" href="?at={}" data-key="{}" aria-label="{}" title="{}">{}</a>'
+        '<a class="btn{}" id="way-{}" href="?at={}{}" data-key="{}" aria-label="{}" title="{}">'
+        "{}</a>"
     )
-    return format_html(shape, quiet, name, seq, key, text, f"{text} ({key})", face)
+    query = context["state"].query
+    return format_html(shape, quiet, name, seq, query, key, text, f"{text} ({key})", face)
 
 
-@register.simple_tag
-def step_rows(rows: Iterable[Row], at: int) -> str:
-    """Rows of the step list, the one of effect `at` marked."""
-    return mark_safe("".join(_step_html(row, here=row.seq == at) for row in rows))
+@register.simple_tag(takes_context=True)
+def step_rows(context: template.Context, rows: Iterable[Row]) -> str:
+    """Rows of the step list, the one of effect `at` marked, parents with a way to fold them."""
+    state, at = context["state"], int(context.get("at") or 0)
+    folded, parents = context["folded"] or {}, context["parents"]
+    query = escape(state.query)
+    shown = []
+    for row in rows:
+        is_parent = row.seq in parents
+        if is_parent:
+            turned = escape(state.turned(row.seq).query)
+            shown.append(_fold_html(row, at, folded.get(row.seq, 0), turned))
+        shown.append(_step_html(row, query, here=row.seq == at, is_parent=is_parent))
+    return mark_safe("".join(shown))
 
 
-def _step_html(row: Row, *, here: bool) -> str:
+def _fold_html(row: Row, at: int, hidden: int, turned: str) -> str:
+    label = f"{'Show' if hidden else 'Fold'} what #{row.seq} made"
+    shown, face = ("false", f"▸ {hidden:,}") if hidden else ("true", "▾")
+    return _FOLD.format(
+        seq=row.seq, at=at or row.seq, query=turned, shown=shown, label=label, face=face
+    )
+
+
+def _step_html(row: Row, query: str, *, here: bool, is_parent: bool) -> str:
     failed = row.status in ("error", "cancelled")
     name = clean(row.name or row.key)
     did = row.summary.removeprefix(f"{name} ")
@@ -64,9 +84,10 @@ def _step_html(row: Row, *, here: bool) -> str:
     # Hundreds of rows: html.escape is several times faster than format_html.
     return _ROW.format(
         indent=min(timeline.indent(row.family, row.depth), 5),
-        failed=" err" if failed else "",
+        kind=(" err" if failed else "") + (" has" if is_parent else ""),
         here=' aria-current="true"' if here else "",
         seq=row.seq,
+        query=query,
         lane=timeline.lane_of(row.family),
         whole=escape(row.summary),
         name=escape(name),
@@ -75,13 +96,21 @@ def _step_html(row: Row, *, here: bool) -> str:
     )
 
 
-@register.simple_tag
-def waiting(window: timeline.Window, address: str) -> str:
+@register.simple_tag(takes_context=True)
+def waiting(context: template.Context, window: timeline.Window, address: str) -> str:
     """A window not loaded: the room its rows take, where they come from (`address`), and a way to
     them without scripts. A very long run has hundreds."""
-    room = (window.last - window.first) * ROW_HEIGHT
-    shape = {"first": window.first, "last": window.last, "room": room, "address": escape(address)}
-    return mark_safe(_WAITING.format(**shape))
+    state = context["state"]
+    return mark_safe(
+        _WAITING.format(
+            first=window.first,
+            last=window.last,
+            room=(window.rows - 1) * ROW_HEIGHT,
+            address=escape(address),
+            of_windows=escape(state.of_windows),
+            query=escape(state.query),
+        )
+    )
 
 
 @register.simple_tag
@@ -130,25 +159,30 @@ def _anchor(x: float) -> str:
 _BY_POSITION = '<text x="99.5%" y="{}" text-anchor="end">by position, no times recorded</text>'
 """In the strip under the lanes, which only the labels of gaps use, and those need times."""
 _WAYS = {
-    "first": ("[", "First effect", "first"),
-    "back": ("k", "Previous effect", "back"),
-    "forward": ("j", "Next effect", "forward"),
-    "last": ("]", "Last effect", "last"),
-    "error": ("e", "Next error", ""),
-    "model": ("m", "Next model call", ""),
-    "same": ("t", "Next", ""),
+    "first": ("[", "First effect", "first", ""),
+    "back": ("k", "Previous effect", "back", ""),
+    "forward": ("j", "Next effect", "forward", ""),
+    "last": ("]", "Last effect", "last", ""),
+    "error": ("e", "Next error", "", "No error in this list"),
+    "model": ("m", "Next model call", "", "No later model call"),
+    "same": ("t", "Next", "", "No later call of this tool"),
 }
-"""Name → key, label, icon."""
+"""Name → key, label, icon, what is said where it leads nowhere."""
 _ICON = '<svg class="icon" width="12" height="12" aria-hidden="true"><use href="{}#{}"/></svg>'
 _WAITING = (
     '<div class="window waiting" data-first="{first}" data-last="{last}"'
-    ' hx-get="{address}?at={first}" hx-trigger="intersect once, wanted once" hx-target="this"'
-    ' hx-include="unset" hx-sync="this:drop"><a class="more" href="?at={first}">{first} to {last}'
+    ' hx-get="{address}?at={first}{of_windows}" hx-trigger="intersect once, wanted once"'
+    ' hx-target="this" hx-include="unset" hx-sync="this:drop">'
+    '<a class="more" href="?at={first}{query}">{first} to {last}'
     '</a><svg class="spacer" width="1" height="{room}"></svg></div>'
 )
 _ROW = (
-    '<a class="step in{indent}{failed}" id="s{seq}" href="?at={seq}" title="{whole}"'
+    '<a class="step in{indent}{kind}" id="s{seq}" href="?at={seq}{query}" title="{whole}"'
     " data-row{here}>"
     '<span class="n">{seq}</span><i class="dot f-{lane}"></i>'
     '<span class="t">{name}<small>{did}</small></span><span class="d">{took}</span></a>'
+)
+_FOLD = (
+    '<a class="fold-it" id="f{seq}" href="?at={at}{query}" aria-expanded="{shown}"'
+    ' role="button" aria-label="{label}" title="{label} (← →)" hx-target="#list">{face}</a>'
 )

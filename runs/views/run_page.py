@@ -13,31 +13,37 @@ from django.views.decorators.vary import vary_on_headers
 from runs import bulk, timeline
 from runs.access import get_effect_or_404, get_run_or_404
 from runs.filters import EffectSelectionForm
+from runs.listing import Listing, listing_of
 from runs.models import Effect, Family, Run
-from runs.stretch import FAILED, Stretch, read_stretch
+from runs.stretch import FAILED, Row, Stretch, read_stretch
 from runs.views.effect_view import effect_view
 from runs.views.run_tape import SHORT, tape_of
+from runs.views.step_list import ListState, chips, found_in
 
-ALL_ROWS = 1000
-"""A run of up to this many effects comes with all its rows, so that the browser's find works."""
 BEHIND, AHEAD = 30, 60
 """Effects read at once to find where the buttons lead and what belongs together."""
 
 
 @require_safe
-@vary_on_headers("HX-Request")
+@vary_on_headers("HX-Request", "HX-Target")
 def run_detail(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     run = get_run_or_404(request, slug, run_id)
     chosen = EffectSelectionForm(request.GET).values
-    at = chosen.get("at", 1)
-    if request.htmx and not request.htmx.history_restore_request:  # type: ignore[attr-defined]
-        context = _on_show(run, at, chosen, _around(run, at, []))
-        return render(request, "runs/run_detail.html#step", {**context, "oob": True})
-    windows = _windows(run, at)
-    around = _around(run, at, windows)
-    context = _on_show(run, at, chosen, around)
-    rows = [around.within(w.first, w.last) if w.loaded else None for w in windows]
-    context["windows"] = zip(windows, rows, strict=True)
+    at, state = chosen.get("at", 1), ListState.of(chosen)
+    listing = listing_of(run, state.choice)
+    asks_part = request.htmx and not request.htmx.history_restore_request  # type: ignore[attr-defined]
+    if asks_part and request.htmx.target != "list":  # type: ignore[attr-defined]
+        around = _around(run, at, [])
+        context = _where(run, at, state, listing, around)
+        context |= _on_show(run, context["effect"], chosen, around) | {"oob": True}
+        return render(request, "runs/run_detail.html#step", context)
+    windows = listing.windows(at)
+    around = _around(run, at, windows if listing.seqs is None else [])
+    context = _where(run, at, state, listing, around) | _list(state, listing, windows, around)
+    context |= {"find": found_in(run, state, at), "chips": chips(run, state)}
+    if asks_part:
+        return render(request, "runs/run_detail.html#listing", {**context, "oob": True})
+    context |= _on_show(run, context["effect"], chosen, around)
     return render(request, "runs/run_detail.html", context)
 
 
@@ -46,12 +52,15 @@ def run_detail(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
 def step_window(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     """Rows of one window of the step list, named by any position in it."""
     run = get_run_or_404(request, slug, run_id)
-    at = EffectSelectionForm(request.GET).values.get("at", 1)
-    window = next((w for w in timeline.windows(run.last_seq, at) if w.loaded), None)
+    chosen = EffectSelectionForm(request.GET).values
+    state = ListState.of(chosen)
+    listing = listing_of(run, state.choice)
+    window = listing.window(chosen.get("at", 1))
     if window is None:
         raise Http404
-    rows = read_stretch(run, window.first, window.last).rows
-    context = {"run": run, "window": window, "rows": rows}
+    rows = _rows(listing, window, None)
+    context = {"run": run, "window": window, "rows": rows, "state": state}
+    context |= {"parents": listing.parents(rows), "folded": listing.folded}
     return render(request, "runs/run_detail.html#window", context)
 
 
@@ -62,28 +71,43 @@ def effect_detail(request: HttpRequest, slug: str, run_id: str, seq: int) -> Htt
     return redirect(f"{reverse('runs:detail', args=[slug, run_id])}?at={effect.seq}")
 
 
-def _on_show(run: Run, at: int, chosen: dict[str, Any], around: Stretch) -> dict[str, Any]:
+def _where(
+    run: Run, at: int, state: ListState, listing: Listing, around: Stretch
+) -> dict[str, Any]:
+    """The effect on show and where one can go from it."""
     effect = bulk.get(Effect, run_id=run.pk, seq=at)
     if effect is not None:
         effect.run = run
-    tape = tape_of(run, around)
+    go = _ways(listing, around, at, effect)
+    return {"run": run, "at": at, "effect": effect, "state": state, "go": go}
+
+
+def _on_show(
+    run: Run, effect: Effect | None, chosen: dict[str, Any], around: Stretch
+) -> dict[str, Any]:
+    tape, at = tape_of(run, around), chosen.get("at", 1)
     return {
-        "run": run,
-        "at": at,
-        "effect": effect,
         "view": effect_view(effect, chosen, around) if effect else None,
         "tape": tape,
         "head": tape.axis.x(at, timeline.ms(effect.started_at) if effect else None),
-        "go": _ways(around, at, effect),
         "kept_tabs": {name: chosen[name] for name in ("req", "tab") if name in chosen},
     }
 
 
-def _windows(run: Run, at: int) -> list[timeline.Window]:
-    windows = timeline.windows(run.last_seq, min(at, run.last_seq))
-    if run.last_seq <= ALL_ROWS:
-        return [timeline.Window(w.first, w.last, loaded=True) for w in windows]
-    return windows
+def _list(
+    state: ListState, listing: Listing, windows: list[timeline.Window], around: Stretch
+) -> dict[str, Any]:
+    rows = [_rows(listing, w, around) if w.loaded else None for w in windows]
+    parents = listing.parents([row for some in rows if some for row in some])
+    shown = zip(windows, rows, strict=True)
+    return {"windows": list(shown), "parents": parents, "folded": listing.folded}
+
+
+def _rows(listing: Listing, window: timeline.Window, around: Stretch | None) -> tuple[Row, ...]:
+    if listing.seqs is not None:
+        return listing.rows(window)
+    around = around or read_stretch(listing.run, window.first, window.last)
+    return around.within(window.first, window.last)
 
 
 def _around(run: Run, at: int, windows: list[timeline.Window]) -> Stretch:
@@ -94,22 +118,23 @@ def _around(run: Run, at: int, windows: list[timeline.Window]) -> Stretch:
     return read_stretch(run, min([at - BEHIND, *listed]), max([at + AHEAD, *listed]))
 
 
-def _ways(around: Stretch, at: int, effect: Effect | None) -> dict[str, int | None]:
+def _ways(
+    listing: Listing, around: Stretch, at: int, effect: Effect | None
+) -> dict[str, int | None]:
     """Where each button of the transport leads (None: nowhere)."""
-    run = around.run
-    found = {
-        "back": around.before(at),
-        "forward": around.after(at),
-        "model": around.after(at, family=[Family.COMPLETION]),
+    first, last = listing.ends or (at, at)
+    ways = {
+        "first": first if at != first else None,
+        "back": listing.before(around, at),
+        "forward": listing.after(around, at),
+        "last": last if at != last else None,
+        "model": listing.after(around, at, family=[Family.COMPLETION]),
         "same": None,
         "error": None,
     }
     if effect and effect.family == Family.TOOL:
-        found["same"] = around.after(at, family=[Family.TOOL], name=[effect.name])
-    if run.error_count:  # from the start again behind the last one
-        found["error"] = around.after(at, status=FAILED) or around.after(0, status=FAILED)
-    return {
-        "first": 1 if at > 1 else None,
-        "last": run.last_seq if at < run.last_seq else None,
-        **{name: row.seq if row else None for name, row in found.items()},
-    }
+        ways["same"] = listing.after(around, at, family=[Family.TOOL], name=[effect.name])
+    if around.run.error_count:  # from the start again behind the last one
+        later = listing.after(around, at, status=FAILED)
+        ways["error"] = later or listing.after(around, 0, status=FAILED)
+    return ways

@@ -24,7 +24,7 @@
     const from = current(list);
     const next = rows[from ? rows.indexOf(from) + by : 0];
     const opens = list.dataset.rows === "open";
-    if (!next || (opens && apart(from, next))) return false;
+    if (!next || (opens && (!from || apart(from, next)))) return false;
     mark(list, next);
     if (opens) next.click();
     return true;
@@ -40,7 +40,11 @@
 
   function byKey(key) {
     const el = [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key === key);
-    if (!el || el.getAttribute("aria-disabled") === "true") return false;
+    if (!el) return false;
+    if (el.getAttribute("aria-disabled") === "true") {
+      if (el.dataset.says) document.dispatchEvent(new CustomEvent("toast", { detail: el.dataset.says }));
+      return Boolean(el.dataset.says);
+    }
     if (typing(el)) { el.focus(); el.select?.(); } else el.click();
     return true;
   }

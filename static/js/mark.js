@@ -61,5 +61,7 @@
   };
 
   mark();
-  document.addEventListener("htmx:afterSettle", mark);
+  document.addEventListener("htmx:afterSettle", (event) => {
+    if (event.target.id === "effect" || event.target.id === "list") mark();
+  });
 })();

@@ -1,19 +1,21 @@
 "use strict";
-/* The run page: a click on the tape goes to that effect, the list follows the effect on show. */
+/* The run page: a click on the tape goes to that effect, the list follows the effect on show, and
+   what the list is narrowed to goes along in the address. */
 (() => {
   const stepsList = () => document.querySelector(".steps");
   const shown = () => Number(document.getElementById("effect")?.dataset.at);
+  const OF_LIST = ["family", "errors_only", "fold", "q"];
   let wanted = null; // the effect asked for last, while its page is still on the way
+  let scrolled = null; // how far the list was scrolled when it was folded
 
   function go(seq) {
     const row = document.getElementById(`s${seq}`);
     if (row) return row.click();
     wanted = seq;
-    const list = stepsList();
     const values = {};
     for (const input of document.querySelectorAll("#effect-tabs input")) values[input.name] = input.value;
     const url = `${location.pathname}?at=${seq}`;
-    window.htmx.ajax("GET", url, { source: list, target: "#effect", swap: "outerHTML", values, push: "true" });
+    window.htmx.ajax("GET", url, { source: stepsList(), target: "#effect", swap: "outerHTML", values, push: "true" });
   }
 
   function select(seq) {
@@ -22,6 +24,7 @@
     const row = document.getElementById(`s${seq}`);
     const old = list.querySelector("[aria-current]");
     if (old && old !== row) old.removeAttribute("aria-current");
+    markHit(seq);
     if (!row) return load(list, seq);
     row.setAttribute("aria-current", "true");
     row.scrollIntoView({ block: "nearest" });
@@ -36,20 +39,78 @@
     }
   }
 
+  /* Hits of a search in the run: the one on show is marked; on and back go round. */
+  const hits = () => [...document.querySelectorAll("[data-hit]")];
+  const seqOf = (hit) => Number(hit.dataset.hit);
+
+  function markHit(seq) {
+    for (const hit of hits()) {
+      hit.toggleAttribute("aria-current", seqOf(hit) === seq);
+      if (seqOf(hit) === seq) hit.scrollIntoView({ block: "nearest" });
+    }
+  }
+
+  function toHit(on) {
+    const all = hits();
+    const at = wanted ?? shown();
+    const next = on ? all.find((hit) => seqOf(hit) > at) ?? all[0] : all.findLast((hit) => seqOf(hit) < at) ?? all.at(-1);
+    if (!next) return;
+    wanted = seqOf(next);
+    next.click();
+  }
+
   function arrived() {
     if (wanted !== null && wanted !== shown()) return;
     wanted = null;
     select(shown());
   }
 
+  /* The address is the state: a step keeps what the list is narrowed to, and what narrows the list
+     keeps the effect on show with its tabs. */
+  document.addEventListener("htmx:configRequest", ({ detail }) => {
+    const into = detail.target?.id;
+    const url = new URL(detail.path, location.href);
+    if (detail.verb !== "get" || url.pathname !== location.pathname) return;
+    const now = new URLSearchParams(location.search);
+    const kept = into === "effect" ? OF_LIST : into === "list" ? ["req", "tab"] : [];
+    for (const name of kept) {
+      if (!url.searchParams.has(name) && !detail.formData.has(name)) for (const value of now.getAll(name)) url.searchParams.append(name, value);
+    }
+    if (into === "list" && shown()) {
+      detail.formData.delete("at");
+      url.searchParams.set("at", shown());
+    }
+    detail.path = url.pathname + url.search;
+  });
+
   document.addEventListener("click", (event) => {
     const mark = event.target.closest(".tape [data-seq]");
     if (mark) go(Number(mark.dataset.seq));
     const row = event.target.closest(".steps [data-row]");
     if (row) wanted = Number(row.id.slice(1));
+    const way = event.target.closest("[data-hits]");
+    if (way) {
+      event.preventDefault();
+      toHit(way.dataset.hits === "on");
+    }
+  });
+
+  /* ← puts away what the effect on show made, → brings it back. */
+  document.addEventListener("keydown", (event) => {
+    const folds = { ArrowLeft: "true", ArrowRight: "false" }[event.key];
+    if (!folds || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+    if (event.target.closest("input, textarea, select, .tape-box, pre, .scroll-x") || document.querySelector("dialog[open]")) return;
+    const fold = document.getElementById(`f${shown()}`);
+    if (fold?.getAttribute("aria-expanded") === folds) fold.click();
+  });
+
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    if (event.detail.target.id !== "list") return;
+    scrolled = event.detail.requestConfig.elt.matches(".fold-it") ? stepsList().scrollTop : null;
   });
   document.addEventListener("htmx:afterSettle", (event) => {
-    if (event.target.id === "effect" || event.target.closest?.(".steps")) arrived();
+    if (event.target.id === "list" && scrolled !== null) stepsList().scrollTop = scrolled;
+    else if (event.target.id === "effect" || event.target.closest?.("#list")) arrived();
   });
   for (const failed of ["htmx:responseError", "htmx:sendError"]) document.addEventListener(failed, () => {
     wanted = null;

@@ -1,0 +1,89 @@
+"""Narrowing the step list and finding in a run, by keys and by clicks."""
+
+import pytest
+from factories import body, completion, log, tool
+from playwright.sync_api import expect
+
+from runs import ingest
+from runs.search import indexing
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def nested(page, project):
+    """1 model, 2 tool ⊃ (3 model, 4 tool ⊃ 5 model), 6 model; at its second."""
+    records = [
+        completion(1, "First?", "One."),
+        tool(2, "delegate"),
+        completion(3, "inner", "a quokka", parent=2),
+        tool(4, "search", parent=2),
+        completion(5, "innermost", "two", parent=4),
+        completion(6, "Last?", "It is a quokka."),
+    ]
+    ingest.accept_log(project, body(log(*records)), run_id="run")
+    indexing.index_pending()
+    page.goto("/p/acme/runs/run?at=2")
+    return page
+
+
+def listed(page) -> list[str]:
+    return page.locator(".step .n").all_inner_texts()
+
+
+def test_arrows_fold_and_unfold_and_j_passes_over(nested) -> None:
+    nested.keyboard.press("ArrowLeft")
+    nested.wait_for_selector("#f2[aria-expanded=false]")
+    assert listed(nested) == ["1", "2", "6"]
+    assert nested.url.endswith("?at=2&fold=2")
+    nested.keyboard.press("j")
+    nested.wait_for_selector("#effect[data-at='6']")
+    assert nested.url.endswith("fold=2")
+    nested.locator("#f2").click()
+    expect(nested.locator(".step")).to_have_count(6)
+    assert nested.url.endswith("?at=6")
+
+
+def test_a_family_is_chosen_by_its_chip_and_stays_through_steps(nested) -> None:
+    nested.locator("#only-model").click()
+    expect(nested.locator(".step")).to_have_count(4)
+    nested.keyboard.press("j")
+    nested.wait_for_selector("#effect[data-at='3']")
+    nested.keyboard.press("]")
+    nested.wait_for_selector("#effect[data-at='6']")
+    assert "family=model" in nested.url
+    nested.reload()
+    assert listed(nested) == ["1", "3", "5", "6"]
+
+
+def test_what_is_found_is_stepped_through_and_marked(nested) -> None:
+    nested.keyboard.press("/")
+    nested.keyboard.type("quokka")
+    nested.keyboard.press("Enter")
+    expect(nested.locator("[data-hit]")).to_have_count(2)
+    assert "at=2" in nested.url
+    nested.keyboard.press("Escape")
+    nested.keyboard.press("n")
+    nested.wait_for_selector("#effect[data-at='3']")
+    expect(nested.locator("[data-hit][aria-current]")).to_have_attribute("data-hit", "3")
+    nested.wait_for_function("CSS.highlights.get('search')?.size === 1")
+    nested.keyboard.press("n")
+    nested.wait_for_selector("#effect[data-at='6']")
+    assert "q=quokka" in nested.url
+
+
+def test_without_scripts_finding_is_a_form_and_links(nested, open_page, make_member) -> None:
+    plain = open_page(make_member("viewer"), java_script_enabled=False)
+    plain.goto("/p/acme/runs/run?at=2&family=model")
+    plain.get_by_label("Find in all effects of this run").fill("quokka")
+    plain.keyboard.press("Enter")
+    plain.get_by_title("Next hit (n)").click()
+    assert plain.locator("#effect").get_attribute("data-at") == "3"
+    assert listed(plain) == ["1", "3", "5", "6"]
+
+
+def test_a_key_that_leads_nowhere_says_so(nested) -> None:
+    nested.keyboard.press("]")
+    nested.wait_for_selector("#effect[data-at='6']")
+    nested.keyboard.press("m")
+    expect(nested.locator("#toast")).to_have_text("No later model call")
