@@ -267,3 +267,23 @@ class ReplayEffect(models.Model):
     @property
     def is_change(self) -> bool:
         return bool(self.difference) and Difference(self.difference).is_change
+
+
+class RunComparison(models.Model):
+    """Two runs held against each other, kept so that a page need not do it again."""
+
+    a = models.ForeignKey(Run, models.CASCADE, related_name="+", db_index=False)
+    b = models.ForeignKey(Run, models.CASCADE, related_name="+")
+    state = models.CharField(max_length=120)
+    """What both runs were like then; of another state it is made anew."""
+    rows = models.BinaryField()
+    """[[seq in a, seq in b, class, summary, asked otherwise]], JSON, zstd."""
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["a", "b"], name="one_comparison_of_two"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.a_id} and {self.b_id}"

@@ -63,10 +63,10 @@ def _pairs(recorded: Side, replayed: Side, show: Show) -> Iterator[Pair]:
     if isinstance(replayed, Failed):
         yield None, _failure(replayed)
     if show == "json":
-        yield _texts("json", "", _json_of(before), _json_of(after), show)
+        yield texts("json", "", _json_of(before), _json_of(after), show)
         return
-    yield _texts("refusal", "refusal", _refusal(before), _refusal(after), show)
-    yield _texts("text", "", _text(before), _text(after), show)
+    yield texts("refusal", "refusal", _refusal(before), _refusal(after), show)
+    yield texts("text", "", _text(before), _text(after), show)
     for old, new in _call_pairs(_calls(before), _calls(after)):
         yield _call(old, new, show)
 
@@ -122,7 +122,7 @@ def _call_pairs(
 
 def _call(old: AnswerCall | None, new: AnswerCall | None, show: Show) -> Pair:
     before, after = (None if c is None else pretty(said(c)) for c in (old, new))
-    blocks = _texts("call", "", before or None, after or None, show)
+    blocks = texts("call", "", before or None, after or None, show)
     titled: list[Block | None] = []
     for call, block, mark in zip((old, new), blocks, ("del", "ins"), strict=True):
         if call is None or block is None:
@@ -134,7 +134,8 @@ def _call(old: AnswerCall | None, new: AnswerCall | None, show: Show) -> Pair:
     return titled[0], titled[1]
 
 
-def _texts(kind: str, title: str, before: str | None, after: str | None, show: Show) -> Pair:
+def texts(kind: str, title: str, before: str | None, after: str | None, show: Show) -> Pair:
+    """Two texts as blocks with what differs marked; None is a side without one."""
     if before is None and after is None:
         return None, None
     spans = _spans((before or "")[:SHOWN], (after or "")[:SHOWN], show)

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from replay.views import form, listing, page
+from replay.views import compare, form, listing, page
 from runs import urls as _runs  # noqa: F401  (registers `run_id` and `seq`)
 
 app_name = "replay"
@@ -12,6 +12,7 @@ one = f"{replays}/<slug:replay_id>"
 of_run = "p/<slug:slug>/runs/<run_id:run_id>"
 
 urlpatterns = [
+    path("p/<slug:slug>/compare", compare.compare, name="compare"),
     path(replays, listing.replay_list, name="list"),
     path(one, page.replay_detail, name="detail"),
     path(f"{one}/cancellation", page.cancellation, name="cancel"),

@@ -200,3 +200,59 @@ retry_replay = extend_schema(
     description="Ask again for what has no answer; stored answers are kept.",
     responses={200: REPLAY, 404: _ERROR, 409: _ERROR},
 )
+_COMPARED: Schema = {
+    "type": ["object", "null"],
+    "properties": {
+        "seq": _COUNT,
+        "family": _TEXT,
+        "name": _or_null("string"),
+        "status": _TEXT,
+        "cost": _or_null("number"),
+        "duration_ms": _or_null("number"),
+    },
+}
+COMPARISON = _object(
+    {
+        "a": _TEXT,
+        "b": _TEXT,
+        "rows": _COUNT,
+        "changed": _COUNT,
+        "asked_otherwise": _COUNT,
+        "classes": {"type": "object", "additionalProperties": _COUNT},
+        "complete": _FLAG,
+        "results": _listed(
+            _object(
+                {
+                    "row": _COUNT,
+                    "class": {
+                        "type": ["string", "null"],
+                        "enum": [*(d.value for d in Difference), None],
+                    },
+                    "changed": _FLAG,
+                    "summary": _TEXT,
+                    "asked_otherwise": _or_null("string"),
+                    "a": _COMPARED,
+                    "b": _COMPARED,
+                }
+            )
+        ),
+        "next": _or_null("integer"),
+    }
+)
+compare_runs = extend_schema(
+    operation_id="compare_runs",
+    tags=["replays"],
+    description=(
+        "Two runs side by side, their effects paired by what they asked. A row that only one has "
+        "is `not_asked` (only in A) or `not_recorded` (only in B)."
+    ),
+    parameters=[
+        OpenApiParameter("a", str, required=True, description="A run's id"),
+        OpenApiParameter("b", str, required=True, description="The id of the other"),
+        OpenApiParameter("after", int, description="Rows behind this one"),
+        OpenApiParameter("changed", bool, description="Only what differs"),
+        OpenApiParameter("class", str, enum=[*(d.value for d in Difference), "unclassed"]),
+        _LIMIT,
+    ],
+    responses={200: COMPARISON, **_REFUSALS},
+)

@@ -2,10 +2,11 @@
 
 from django.urls import path
 
-from replay.api import views
+from replay.api import compare, views
 
 app_name = "replay-api"
 urlpatterns = [
+    path("compare", compare.CompareView.as_view(), name="compare"),
     path("replays", views.ReplaysView.as_view(), name="replays"),
     path("replays/<slug:replay_id>", views.ReplayView.as_view(), name="replay"),
     path("replays/<slug:replay_id>/effects", views.ReplayEffectsView.as_view(), name="effects"),

@@ -18,7 +18,7 @@ from runs.timeline import lane_of
 register = template.Library()
 
 _STATUS_TONES = {"succeeded": "ok", "failed": "bad", "partial": "warn", "cancelled": "warn"}
-_CLASS_TONES = {
+CLASS_TONES = {
     Difference.SAME: "ok",
     Difference.EQUIVALENT: "ok",
     Difference.WORDING: "muted",
@@ -47,7 +47,7 @@ def class_tag(row: ReplayEffect) -> str:
         told = _STATES.get(row.state, row.state)
         return format_html('<span class="tag {}">{}</span>', tone, told)
     difference = Difference(row.difference)
-    tone = _CLASS_TONES.get(difference, "bad")
+    tone = CLASS_TONES.get(difference, "bad")
     return format_html('<span class="tag {}">{}</span>', tone, difference.label)
 
 

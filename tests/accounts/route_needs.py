@@ -114,4 +114,5 @@ NEEDS: dict[str, dict[str, str]] = {
     "replay-api:effects": {"GET": "scope:read"},
     "replay-api:cancel": {"POST": "scope:replay"},
     "replay-api:retry": {"POST": "scope:replay"},
+    "replay-api:compare": {"GET": "scope:read"},
 }
