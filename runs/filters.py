@@ -128,6 +128,11 @@ class RunFilterForm(forms.Form):
         required=False,
         choices=[("", "any"), ("yes", "has divergences"), ("no", "has none")],
     )
+    comments = forms.ChoiceField(
+        label="Comments",
+        required=False,
+        choices=[("", "any"), ("yes", "has comments"), ("no", "has none")],
+    )
     kind = forms.ChoiceField(
         label="Kind",
         required=False,
@@ -230,7 +235,7 @@ SHOWN = {
     "started": "Started",
 }
 """Columns of the list beside status and what a run was about; those it has unless told others."""
-MORE_SHOWN = {"session": "Session", "user": "User", "tags": "Tags"}
+MORE_SHOWN = {"comments": "Comments", "session": "Session", "user": "User", "tags": "Tags"}
 PAGE_SIZES = (25, 50, 100, 200)
 ROWS = 50
 
@@ -324,7 +329,7 @@ GROUPS: list[tuple[str, tuple[str, ...]]] = [
     ("cost", ("cost_min", "cost_max")),
     ("duration", ("duration_min", "duration_max")),
     ("time", ("last", "since", "until")),
-    ("more", ("has_errors", "review", "kind")),
+    ("more", ("has_errors", "review", "comments", "kind")),
 ]
 FILTERS = frozenset(name for _, names in GROUPS for name in names)
 _LABELS = {
@@ -347,6 +352,7 @@ _SAY: dict[str, Callable[[Any], str]] = {
     "since": lambda v: f"from {v:%Y-%m-%d %H:%M}",
     "until": lambda v: f"before {v:%Y-%m-%d %H:%M}",
     "has_errors": lambda v: "some failed" if v == "yes" else "none failed",
+    "comments": lambda v: "some" if v == "yes" else "none",
     "review": lambda v: "to review" if v == "yes" else "none to review",
 }
 
@@ -363,7 +369,8 @@ class EffectSelectionForm(forms.Form):
     """Which effect of a run is on show, which tab of each side, and what its list is narrowed to.
 
     Of the list: groups of families, failed effects only, positions whose nested effects are put
-    away, and what was looked for in the run (its hits behind the position `after`).
+    away, and what was looked for in the run (its hits behind the position `after`). A part of
+    the list goes no further than `until`, where the next part of the page begins.
     """
 
     at = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
@@ -377,6 +384,7 @@ class EffectSelectionForm(forms.Form):
     fold = forms.RegexField(r"^\d{1,9}(,\d{1,9})*$", required=False, max_length=1000)
     q = forms.CharField(required=False, max_length=1001)
     after = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
+    until = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
 
     @property
     def values(self) -> dict[str, Any]:

@@ -81,6 +81,12 @@ class Listing:
             return timeline.windows(self.run.last_seq, at)
         return timeline.windows_of(self.seqs, at)
 
+    def newer(self, after: int) -> list[timeline.Window]:
+        """Windows of what is listed after a position; the first of them is loaded."""
+        shown = range(1, self.run.last_seq + 1) if self.seqs is None else self.seqs
+        rest = shown[bisect_right(shown, after) :]
+        return timeline.windows_of(rest, after + 1)
+
     def rows(self, window: timeline.Window) -> tuple[Row, ...]:
         """The rows of a window, where only some effects are shown."""
         assert self.seqs is not None

@@ -8,6 +8,7 @@ from runs.views import (
     groups,
     imports,
     patterns,
+    run_growth,
     run_list,
     run_page,
     saved_views,
@@ -48,6 +49,7 @@ run_urls: list[URLPattern | URLResolver] = [
     path("/log", effect_files.log, name="log"),
     path("/find", search.find_in, name="find"),
     path("/steps", run_page.step_window, name="steps"),
+    path("/steps/new", run_growth.growth, name="growth"),
     path("/effects/<seq:seq>", include(effect_urls)),
 ]
 

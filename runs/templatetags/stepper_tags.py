@@ -171,7 +171,7 @@ _WAYS = {
 _ICON = '<svg class="icon" width="12" height="12" aria-hidden="true"><use href="{}#{}"/></svg>'
 _WAITING = (
     '<div class="window waiting" data-first="{first}" data-last="{last}"'
-    ' hx-get="{address}?at={first}{of_windows}" hx-trigger="intersect once, wanted once"'
+    ' hx-get="{address}?at={first}&amp;until={last}{of_windows}" hx-trigger="intersect once, wanted once"'
     ' hx-target="this" hx-include="unset" hx-sync="this:drop">'
     '<a class="more" href="?at={first}{query}">{first} to {last}'
     '</a><svg class="spacer" width="1" height="{room}"></svg></div>'

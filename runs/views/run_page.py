@@ -17,8 +17,8 @@ from runs.listing import Listing, listing_of
 from runs.models import Effect, Family, Run
 from runs.stretch import FAILED, Row, Stretch, read_stretch
 from runs.views.effect_view import effect_view
-from runs.views.run_tape import SHORT, tape_of
-from runs.views.step_list import ListState, chips, found_in
+from runs.views.run_tape import SHORT, DrawnTape, tape_of
+from runs.views.step_list import ListState, chips, found_in, grow_context
 
 BEHIND, AHEAD = 30, 60
 """Effects read at once to find where the buttons lead and what belongs together."""
@@ -33,14 +33,15 @@ def run_detail(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     listing = listing_of(run, state.choice)
     asks_part = request.htmx and not request.htmx.history_restore_request  # type: ignore[attr-defined]
     if asks_part and request.htmx.target != "list":  # type: ignore[attr-defined]
-        around = _around(run, at, [])
-        context = _where(run, at, state, listing, around)
+        around = around_of(run, at, [])
+        context = where(run, at, state, listing, around)
         context |= _on_show(run, context["effect"], chosen, around) | {"oob": True}
         return render(request, "runs/run_detail.html#step", context)
     windows = listing.windows(at)
-    around = _around(run, at, windows if listing.seqs is None else [])
-    context = _where(run, at, state, listing, around) | _list(state, listing, windows, around)
+    around = around_of(run, at, windows if listing.seqs is None else [])
+    context = where(run, at, state, listing, around) | list_context(listing, windows, around)
     context |= {"find": found_in(run, state, at), "chips": chips(run, state)}
+    context |= grow_context(run)
     if asks_part:
         return render(request, "runs/run_detail.html#listing", {**context, "oob": True})
     context |= _on_show(run, context["effect"], chosen, around)
@@ -58,7 +59,8 @@ def step_window(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     window = listing.window(chosen.get("at", 1))
     if window is None:
         raise Http404
-    rows = _rows(listing, window, None)
+    until = chosen.get("until", window.last)
+    rows = [row for row in _rows(listing, window, None) if row.seq <= until]
     context = {"run": run, "window": window, "rows": rows, "state": state}
     context |= {"parents": listing.parents(rows), "folded": listing.folded}
     return render(request, "runs/run_detail.html#window", context)
@@ -71,9 +73,7 @@ def effect_detail(request: HttpRequest, slug: str, run_id: str, seq: int) -> Htt
     return redirect(f"{reverse('runs:detail', args=[slug, run_id])}?at={effect.seq}")
 
 
-def _where(
-    run: Run, at: int, state: ListState, listing: Listing, around: Stretch
-) -> dict[str, Any]:
+def where(run: Run, at: int, state: ListState, listing: Listing, around: Stretch) -> dict[str, Any]:
     """The effect on show and where one can go from it."""
     effect = bulk.get(Effect, run_id=run.pk, seq=at)
     if effect is not None:
@@ -89,13 +89,18 @@ def _on_show(
     return {
         "view": effect_view(effect, chosen, around) if effect else None,
         "tape": tape,
-        "head": tape.axis.x(at, timeline.ms(effect.started_at) if effect else None),
+        "head": head_of(tape, effect, at),
         "kept_tabs": {name: chosen[name] for name in ("req", "tab") if name in chosen},
     }
 
 
-def _list(
-    state: ListState, listing: Listing, windows: list[timeline.Window], around: Stretch
+def head_of(tape: DrawnTape, effect: Effect | None, at: int) -> float:
+    """Where on the tape the effect on show begins."""
+    return tape.axis.x(at, timeline.ms(effect.started_at) if effect else None)
+
+
+def list_context(
+    listing: Listing, windows: list[timeline.Window], around: Stretch | None
 ) -> dict[str, Any]:
     rows = [_rows(listing, w, around) if w.loaded else None for w in windows]
     parents = listing.parents([row for some in rows if some for row in some])
@@ -110,7 +115,7 @@ def _rows(listing: Listing, window: timeline.Window, around: Stretch | None) -> 
     return around.within(window.first, window.last)
 
 
-def _around(run: Run, at: int, windows: list[timeline.Window]) -> Stretch:
+def around_of(run: Run, at: int, windows: list[timeline.Window]) -> Stretch:
     """What the page needs beside the effect on show: its neighbours and the rows of the list."""
     if run.last_seq <= SHORT:
         return read_stretch(run, 1, run.last_seq, times=True)

@@ -9,13 +9,15 @@ from typing import Any
 from django.utils.http import urlencode
 
 from runs.listing import GROUPS, Choice
-from runs.models import Run
+from runs.models import Run, RunStatus
 from runs.search import indexing
 from runs.search.find import Hit, find_in_run
 from runs.search.query import QueryProblem, parse
 
 HITS = 100
 """Hits listed at once; the next ones are a click away."""
+SECONDS, SECONDS_OF_LONG, LONG = 2, 10, 5000
+"""How often a page asks for what is new; a long run's tape costs more to draw."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,3 +135,15 @@ def found_in(run: Run, state: ListState, at: int) -> InRun | None:
     after = [seq for seq in seqs if seq > at] or seqs
     around = (before[-1], after[0]) if seqs else (None, None)
     return InRun(shown, more, around[0], around[1], indexing.is_behind(run))
+
+
+def grow_context(run: Run) -> dict[str, Any]:
+    """For the element that asks for what is new; it asks no more once the run is over."""
+    live = run.status == RunStatus.RUNNING
+    every = SECONDS_OF_LONG if run.last_seq > LONG else SECONDS
+    return {"live": live, "every": every, "seen": seen_of(run)}
+
+
+def seen_of(run: Run) -> str:
+    """Which state of the run a page was made of."""
+    return run.updated_at.isoformat()

@@ -76,6 +76,7 @@ NEEDS: dict[str, dict[str, str]] = {
     "runs:agent": {"GET": "viewer"},
     "runs:detail": {"GET": "viewer"},
     "runs:steps": {"GET": "viewer"},
+    "runs:growth": {"GET": "viewer"},
     "runs:log": {"GET": "viewer"},
     "runs:find": {"GET": "viewer"},
     "runs:search": {"GET": "viewer"},
