@@ -10,29 +10,23 @@ is written anew.
 Every pattern here is linear: either its length is bounded, or no match can begin inside the run of
 characters that a failed match has passed over.
 
-A project's own rules (`Project.redaction_rules`) are regular expressions made linear: every
-quantifier is bounded and possessive and every group atomic, so that no pattern can stall ingest.
+A project's own rules (`Project.redaction_rules`, read by `runs.redaction_rules`) are patterns too
+(`runs.own_patterns`), or name a place (`runs.redaction_fields`).
 """
 
 from __future__ import annotations
 
 import binascii
-import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
 
 from ahocorasick_rs import BytesAhoCorasick
 from django.utils.crypto import salted_hmac
 
+from runs.json_places import STRING, Place, decoded, quoted
 from runs.messages.loose import clean
-
-MAX_PATTERN = 300
-"""Characters of a project's pattern."""
-MAX_REPEAT = 1000
-"""What an unbounded quantifier of a project's pattern is bounded to."""
+from runs.redaction_fields import Field, Fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +58,6 @@ class Mark:
 
     def as_json(self) -> dict[str, str]:
         return {"path": self.path, "rule": self.rule, "hmac": self.hmac}
-
-
-class BadPattern(ValueError):
-    """A project's pattern that cannot be a rule; the message says why."""
 
 
 MAX_PATH = 1000
@@ -194,8 +184,6 @@ _search = BytesAhoCorasick([start for start, _ in _STARTS] + list(_ESCAPES))
 _SEARCHED_AT_ONCE = 256 * 1024
 """Bytes; a match is a tuple, and hostile bytes are nothing but matches."""
 _LONGEST_START = 16
-_STRING = re.compile(rb'"(?:[^"\\]+|\\.)*"', re.DOTALL)
-_TOKEN = re.compile(rb'"(?:[^"\\]+|\\.)*"|[\[\]{},:]', re.DOTALL)
 _ASCII_ESCAPE = re.compile(rb"\\u00[2-7]")
 _ESCAPED_SLASHES = re.compile(rb":(?:\\++/\\*+/|/\\++/)")
 _INNER_ESCAPE = re.compile(r"(?<!\\)\\++(?:/|u00(?!22|5[cC]|7[fF])([2-7][0-9a-fA-F]))")
@@ -205,12 +193,13 @@ _INNER_ESCAPE = re.compile(r"(?<!\\)\\++(?:/|u00(?!22|5[cC]|7[fF])([2-7][0-9a-fA
 class Redactor:
     """What to take out for one project: the built-in kinds and the project's own."""
 
-    def __init__(self, own: Sequence[Rule] = ()) -> None:
+    def __init__(self, own: Sequence[Rule] = (), fields: Sequence[Field] = ()) -> None:
         self.own = tuple(own)
+        self.fields = Fields(fields)
 
     def may_hold_secrets(self, data: bytes) -> bool:
         """A quick look at the bytes of a whole request; False means nothing is in there."""
-        if self.own:
+        if self.own or self.fields.may_be_in(data):
             return True
         found = _rules_begun(data)
         if _ESCAPED in found and _is_escaped(data):
@@ -221,19 +210,23 @@ class Redactor:
         """A JSON text without its secrets, and where they were. Without any, the same bytes."""
         if not self.may_hold_secrets(data):
             return data, []
+        names = _Names(self)
         out: list[bytes] = []
         marks: list[Mark] = []
-        done, place, names = 0, _Place(data), _Names(self)
-        for token in _STRING.finditer(data):
-            text = _decoded(token[0])
+        if self.fields.may_be_in(data):
+            data, taken = self.fields.take(data)
+            marks = [Mark(names.pointer(steps), rule, _hashed(was)) for steps, rule, was in taken]
+        done, place = 0, Place(data)
+        for token in STRING.finditer(data):
+            text = decoded(token[0])
             without, found = self.text(text)
             if not found:
                 continue
             path = names.pointer(place.steps(token))
             marks += [Mark(path, rule, hmac) for rule, hmac in found]
-            out += [data[done : token.start()], _quoted(without)]
+            out += [data[done : token.start()], quoted(without)]
             done = token.end()
-        return (b"".join([*out, data[done:]]), marks) if marks else (data, [])
+        return b"".join([*out, data[done:]]), marks
 
     def text(self, text: str) -> tuple[str, list[tuple[str, str]]]:
         """A text without its secrets, and (rule, keyed hash) of each one taken out."""
@@ -283,10 +276,14 @@ def _taken(rule: Rule, found: list[tuple[str, str]]) -> Callable[[re.Match[str]]
             return match[0]
         if rule.is_secret is not None and not rule.is_secret(secret):
             return match[0]
-        found.append((rule.name, keyed_hash(secret.encode("utf-8", "surrogatepass"))))
+        found.append((rule.name, _hashed(secret)))
         return f"{kept}[redacted:{rule.name}]"
 
     return take
+
+
+def _hashed(secret: str) -> str:
+    return keyed_hash(secret.encode("utf-8", "surrogatepass"))
 
 
 def keyed_hash(data: bytes) -> str:
@@ -294,45 +291,11 @@ def keyed_hash(data: bytes) -> str:
     return salted_hmac("runs.redaction", data, algorithm="sha256").hexdigest()[:32]
 
 
-def for_project(rules: Iterable[Any]) -> Redactor:
-    """The redactor of a project's `redaction_rules`. A rule that is none any more is left out."""
-    own = [_own_rule(r["name"], r["pattern"]) for r in rules if _is_rule(r)]
-    return Redactor([rule for rule in own if rule])
-
-
-def _is_rule(rule: Any) -> bool:
-    return isinstance(rule, dict) and all(
-        isinstance(rule.get(name), str) for name in ("name", "pattern")
-    )
-
-
-@lru_cache(512)
-def _own_rule(name: str, pattern: str) -> Rule | None:
-    try:
-        return Rule(name, compile_pattern(pattern))
-    except BadPattern:
-        return None
-
-
 def _is_escaped(data: bytes) -> bool:
     """Whether some plain letter is spelled as an escape, so that the bytes do not show it."""
     if b"\\/" in data and _ESCAPED_SLASHES.search(data):
         return True
     return b"\\u00" in data and _ASCII_ESCAPE.search(data) is not None
-
-
-def _quoted(text: str) -> bytes:
-    try:
-        return json.dumps(text, ensure_ascii=False).encode()
-    except UnicodeEncodeError:  # a lone surrogate has only its escape
-        return json.dumps(text).encode()
-
-
-def _decoded(token: bytes) -> str:
-    if b"\\" not in token:
-        return token[1:-1].decode()
-    text: str = json.loads(token)
-    return text
 
 
 class _Names(dict[int | str, str]):
@@ -354,108 +317,3 @@ class _Names(dict[int | str, str]):
             if len(path) > MAX_PATH:
                 break
         return clean(path[:MAX_PATH])
-
-
-# --- Where a token is --------------------------------------------------------------------------
-
-
-class _Place:
-    """Walks a JSON text forward and tells where it is."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._at = 0
-        self._path: list[Any] = []
-        self._key = b'""'
-
-    def steps(self, string: re.Match[bytes]) -> list[int | str]:
-        """The way to a string further on, or to the member it is the key of."""
-        for token in _TOKEN.finditer(self._data, self._at, string.start()):
-            self._pass(token[0])
-        self._at = string.start()
-        path = list(self._path)
-        if path and isinstance(path[-1], str) and self._is_key(string):
-            path[-1] = _decoded(string[0])
-        return path
-
-    def _pass(self, token: bytes) -> None:
-        if token == b"{":
-            self._path.append("")
-        elif token == b"[":
-            self._path.append(0)
-        elif token in b"]}":
-            self._path.pop()
-        elif token == b"," and isinstance(self._path[-1], int):
-            self._path[-1] += 1
-        elif token == b":":
-            self._path[-1] = _decoded(self._key)
-        elif token[:1] == b'"':
-            self._key = token
-
-    def _is_key(self, string: re.Match[bytes]) -> bool:
-        end = string.end()
-        while self._data[end : end + 1] in (b" ", b"\t", b"\r", b"\n"):
-            end += 1
-        return self._data[end : end + 1] == b":"
-
-
-# --- A project's patterns ----------------------------------------------------------------------
-
-_PIECE = re.compile(
-    r"""(?P<escape>\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[^0-9]))
-      | (?P<class>\[\^?\]?(?:\\.|[^\]\\])*\])
-      | (?P<repeat>(?:[*+?]|\{\d*(?:,\d*)?\}))
-      | (?P<open>\((?:\?:)?(?!\?))
-      | (?P<other>\(\?)
-      | (?P<plain>.)""",
-    re.VERBOSE | re.DOTALL,
-)
-_NOT_ALLOWED = re.compile(r"\\[AZGgkp]|\\$")
-
-
-def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """A project's pattern, made linear. BadPattern says what cannot be taken.
-
-    Allowed: literals, classes, escapes, groups, alternatives and quantifiers. Not allowed: lazy
-    quantifiers, look-around, back references and flags. Quantifiers take what they can and never
-    give back, and an alternative once taken is kept.
-    """
-    if not 3 <= len(pattern) <= MAX_PATTERN:
-        raise BadPattern(f"A pattern has 3 to {MAX_PATTERN} characters.")
-    if _NOT_ALLOWED.search(pattern):
-        raise BadPattern("Anchors and back references are not allowed.")
-    try:
-        compiled = re.compile(f"(?>{''.join(_pieces(pattern))})")
-    except (re.error, OverflowError, RecursionError) as error:
-        raise BadPattern(f"Not a regular expression: {error}.") from None
-    if compiled.search("") is not None:
-        raise BadPattern("The pattern matches the empty text.")
-    return compiled
-
-
-def _pieces(pattern: str) -> Iterable[str]:
-    after_repeat = False
-    for found in _PIECE.finditer(pattern):
-        kind, text = found.lastgroup, found[0]
-        if kind == "other":
-            raise BadPattern("Look-around, flags and named groups are not allowed.")
-        if kind == "repeat":
-            if after_repeat:
-                raise BadPattern("A quantifier may not follow a quantifier.")
-            yield _bounded(text) + "+"
-        else:
-            yield "(?>" if kind == "open" else text
-        after_repeat = kind == "repeat"
-
-
-def _bounded(repeat: str) -> str:
-    if repeat == "?":
-        return repeat
-    if repeat in "*+":
-        return f"{{{int(repeat == '+')},{MAX_REPEAT}}}"
-    low, comma, high = repeat[1:-1].partition(",")
-    least = int(low or 0)
-    most = int(high) if high else (MAX_REPEAT if comma else least)
-    if max(least, most) > MAX_REPEAT or not (low or high):
-        raise BadPattern(f"A quantifier may ask for at most {MAX_REPEAT}.")
-    return f"{{{least},{most}}}"

@@ -180,6 +180,28 @@ class RoleForm(PageForm):
     role = forms.ChoiceField(label="Role", choices=Role.choices)
 
 
+class RedactionRuleForm(PageForm):
+    """The rules of a rule are `runs.redaction_rules`'."""
+
+    name = text_field(label="Name", help_text="Stands in its place: [redacted:name].")
+    pattern = PlainField(
+        label="Pattern",
+        max_length=300,
+        required=False,
+        strip=False,
+        help_text="A regular expression over texts, such as C-[0-9]{6}. No look-around, no flags.",
+    )
+    field = text_field(
+        label="Field",
+        required=False,
+        help_text="The name of a member, such as password, or a JSON pointer with * for any step."
+        " Everything under it goes, or with a pattern what matches there.",
+    )
+
+    def rule(self) -> dict[str, str]:
+        return {name: value for name, value in self.cleaned_data.items() if value}
+
+
 EXPIRIES = {
     "7": "in 7 days",
     "30": "in 30 days",

@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from runs.accounts.views import connect, keys, members, person, projects, sign_in
+from runs.accounts.views import connect, keys, members, person, projects, redaction, sign_in
 
 app_name = "accounts"
 
@@ -11,6 +11,8 @@ project_pages = [
     path("/settings", projects.settings_page, name="settings"),
     path("/settings/remove", projects.remove, name="remove-project"),
     path("/settings/remove-demo", projects.remove_demo, name="remove-demo"),
+    path("/settings/redaction", redaction.rules, name="redaction"),
+    path("/settings/redaction/remove", redaction.remove, name="remove-redaction"),
     path("/members", members.member_list, name="members"),
     path("/members/invites", members.invite, name="invite"),
     path("/members/invites/<int:link_id>/revoke", members.revoke_invite, name="revoke-invite"),

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path, re_path
 
-from runs.api import ingest, read, schema, search
+from runs.api import ingest, read, redaction, schema, search
 
 app_name = "api"
 _RUN = r"^v1/runs/(?P<run_id>[A-Za-z0-9._:-]{1,200})"
@@ -12,6 +12,8 @@ urlpatterns: list[URLPattern] = [
     path("v1/me", read.MeView.as_view(), name="me"),
     path("v1/runs", read.RunsView.as_view(), name="runs"),
     path("v1/search", search.SearchView.as_view(), name="search"),
+    path("v1/redaction", redaction.RedactionView.as_view(), name="redaction"),
+    path("v1/redaction/preview", redaction.PreviewView.as_view(), name="redaction-preview"),
     path("v1/effect-logs", ingest.LogsIn.as_view(), name="effect-logs"),
     re_path(rf"{_RUN}$", read.RunView.as_view(), name="run"),
     re_path(rf"{_RUN}/effects$", read.EffectsView.as_view(), name="effects"),

@@ -10,7 +10,7 @@ import gc
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from runs import busy, redaction
+from runs import busy, redaction_rules
 from runs.accounts.models import Project
 from runs.formats import body as bodies
 from runs.formats import run_fields
@@ -80,7 +80,7 @@ def _accept(
 ) -> Outcome:
     busy.mark()
     # An id that holds a secret is none any more once that is taken out, and so is refused.
-    run_id = redaction.for_project(project.redaction_rules).text(run_id)[0]
+    run_id = redaction_rules.for_project(project.redaction_rules).text(run_id)[0]
     run_id = run_fields.run_id(run_id or None, "run_id")
     with _unhurried_collector(body):
         sent = read(body)

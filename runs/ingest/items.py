@@ -15,7 +15,7 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from runs import prices, redaction, usage
+from runs import prices, redaction_rules, usage
 from runs.accounts.models import Project
 from runs.formats import jsonbytes, record, run_fields, times
 from runs.formats.body import Sent
@@ -86,7 +86,7 @@ def prepare(project: Project, sent: Sent, body: bytes, names: Mapping[str, str])
     if len(sent.records) > settings.INGEST_MAX_RECORDS:
         limit = settings.INGEST_MAX_RECORDS
         raise Refused("too_many", f"At most {limit} records a request.", "records", limit=limit)
-    redactor = redaction.for_project(project.redaction_rules)
+    redactor = redaction_rules.for_project(project.redaction_rules)
     dirty = redactor.may_hold_secrets(body)
     names = {name: redactor.text(text)[0] for name, text in names.items()}
     intake = _without_records(sent, len(body), redactor if dirty else None, names)
