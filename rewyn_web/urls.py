@@ -8,11 +8,11 @@ from runs.api.schema import NothingView
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
+    path("api/", include("runs.api.urls")),
+    path("api/v1/", include("replay.api.urls")),
     path("", include("runs.accounts.urls")),
     path("", include("runs.urls")),
     path("", include("replay.urls")),
-    path("api/", include("runs.api.urls")),
-    path("api/v1/", include("replay.api.urls")),
     # Last: what no route above knows.
     re_path("^api/", NothingView.as_view(), name="api-nothing"),
 ]

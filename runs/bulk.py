@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 from django.db import connection, models, transaction
@@ -43,6 +44,29 @@ def turn() -> Iterator[None]:
         fcntl.flock(file, fcntl.LOCK_EX)  # let go of when the file is closed
         with transaction.atomic():
             yield
+
+
+LONG_LOG = 1_000_000
+"""Bytes of SQLite's write-ahead log that are worth writing back."""
+
+
+def write_log_back() -> None:
+    """Bring what SQLite's write-ahead log holds into its file, and the log to nothing.
+
+    Under load writers do so now and then themselves; this is for when they have stopped. It waits
+    for nobody: while somebody reads or writes, the log stays as it is.
+    """
+    if connection.vendor != "sqlite":
+        return
+    log = Path(f"{connection.settings_dict['NAME']}-wal")
+    if not log.exists() or log.stat().st_size < LONG_LOG:
+        return
+    patience = connection.settings_dict["OPTIONS"]["timeout"] * 1000
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA busy_timeout = 0")
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        cursor.fetchall()
+        cursor.execute(f"PRAGMA busy_timeout = {patience}")
 
 
 def insert(

@@ -159,6 +159,8 @@ def is_crowded(data: bytes) -> bool:
     A value may be two bytes long and a hundred in memory. Told by the commas between them, or by
     the lines: many in all, or many for so short a text.
     """
+    if len(data) <= MAX_SHORT_PARTS:
+        return False
     if _are_many(data.count(b"\n"), len(data)):
         return True
     if data.count(b",") <= MAX_SHORT_PARTS:

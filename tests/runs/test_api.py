@@ -29,6 +29,19 @@ def send_runs(api, count: int, **fields) -> None:
         api("POST", "/api/v1/runs", run(f"r{n}", completion(1), started_at=at, **fields))
 
 
+def test_an_answer_to_a_program_is_no_page_and_leaves_nothing_behind(api):
+    answer = api("GET", "/api/v1/runs")
+    assert answer["Content-Security-Policy"] == "default-src 'none'; frame-ancestors 'none'"
+    assert (answer["X-Content-Type-Options"], answer["X-Frame-Options"]) == ("nosniff", "DENY")
+    assert answer["Content-Length"] == str(len(answer.content))
+    assert not answer.cookies
+
+
+def test_a_program_that_asks_for_nothing_there_hears_so_in_json(api):
+    answer = api("GET", "/api/v1/nothing")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+
+
 # --- Lists ---------------------------------------------------------------------------------------
 
 
