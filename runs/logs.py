@@ -11,7 +11,8 @@ from typing import Any
 
 from runs import segments
 from runs.formats import jsonbytes
-from runs.models import Effect, LabelKind, Run, RunLabel
+from runs.messages.loose import cut_name
+from runs.models import NAME, Effect, LabelKind, Run, RunLabel
 
 EMPTY_HEADER = b'{"handlers":[],"signature":{},"hooks":[],"required":{}}'
 """What Rig requires of a header; for a run that was sent without one."""
@@ -87,8 +88,22 @@ def _run_object(run: Run) -> bytes:
         known["status"] = run.status
         if "ended_at" not in said:
             known["ended_at"] = run.ended_at and run.ended_at.isoformat()
-    given = {name: json.dumps(value).encode() for name, value in known.items() if value}
+    given = {
+        name: json.dumps(_whole(value, said.get(name))).encode()
+        for name, value in known.items()
+        if value
+    }
     return jsonbytes.object_of(said | given)
+
+
+def _whole(kept: Any, said: bytes | None) -> Any:
+    """A name or tags of the row, each whole where the sender's was too long for its column."""
+    value = None if said is None else jsonbytes.read(said)
+    texts = [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]
+    whole = {cut_name(text, NAME): text for text in texts if len(text) > NAME}
+    if isinstance(kept, list):
+        return [whole.get(one, one) for one in kept]
+    return whole.get(kept, kept)
 
 
 def _times(run: Run) -> Iterator[bytes]:

@@ -12,7 +12,7 @@ from rewyn_sdk import facts
 from rewyn_sdk.facts import as_list, as_object, as_text
 from runs import usage
 from runs.formats import jsonbytes, shape, times
-from runs.messages.loose import clean, one_line
+from runs.messages.loose import clean, cut_name, one_line
 from runs.messages.summary import summarise
 from runs.refusals import ItemRefused
 
@@ -93,7 +93,7 @@ def _facts(raw: bytes, value: dict[str, Any], effect_id: str) -> Facts:
         scope=_name(value.get("scope"), "scope"),
         family=family,
         key=_name(value.get("key"), "key"),
-        name=_name(_asked_for(kind, effect, family, said.model), "kind"),
+        name=_asked(_asked_for(kind, effect, family, said.model), family),
         response_model=_name(said.response_model, "outcome.Ok.origin.response_model"),
         provider=brief(said.provider, MAX_NAME),
         api=brief(said.api, MAX_NAME),
@@ -141,9 +141,14 @@ def _name(text: Any, field: str) -> str:
         return ""
     if not isinstance(text, str):
         raise ItemRefused("invalid", "Expected a text.", field)
-    if len(text) <= MAX_NAME and text.isprintable():
-        return text
-    return clean(_within(text, field))
+    return cut_name(text, MAX_NAME)
+
+
+def _asked(text: str | None, family: str) -> str:
+    """A name; the text of a search is none, and of a long one the start says more than a hash."""
+    if text and family == "retrieve" and len(text) > MAX_NAME:
+        return one_line(text, MAX_NAME)
+    return _name(text, "kind")
 
 
 def _asked_for(

@@ -11,7 +11,7 @@ import msgspec
 
 from runs.formats import jsonbytes, times
 from runs.formats.record import MAX_NAME, MAX_TEXT
-from runs.messages.loose import clean, one_line
+from runs.messages.loose import clean, cut_name, one_line
 from runs.refusals import Refused
 
 ID = re.compile(r"[A-Za-z0-9._:-]{1,200}")
@@ -83,27 +83,44 @@ def run_id(value: Any, field: str) -> str:
 
 
 def names_of(value: dict[str, Any], prefix: str = "") -> dict[str, str]:
-    """The named texts that were given, fit for their columns."""
-    given = {n: name(value.get(n), f"{prefix}.{n}" if prefix else n) for n in NAMES}
+    """The named texts that were given, fit for their columns.
+
+    Those of a `run` object (`prefix`) are kept whole in it, so a long one is only cut here.
+    """
+    if prefix:
+        given = {n: kept_name(value.get(n), f"{prefix}.{n}") for n in NAMES}
+    else:
+        given = {n: name(value.get(n), n) for n in NAMES}
     return {n: text for n, text in given.items() if text}
 
 
 def name(value: Any, field: str) -> str:
-    """One text of at most 200 characters; a number is taken as its digits."""
+    """One text of at most 200 characters, which nothing else keeps whole."""
+    text = _text(value, field)
+    if len(text) > MAX_NAME:
+        raise Refused(
+            "too_long",
+            f"{field} has {len(text):,} characters; the limit is {MAX_NAME}.",
+            field,
+            limit=MAX_NAME,
+        )
+    return clean(text)
+
+
+def kept_name(value: Any, field: str) -> str:
+    """One text for a column; a long one is cut with a mark."""
+    return cut_name(_text(value, field), MAX_NAME)
+
+
+def _text(value: Any, field: str) -> str:
+    """A number is taken as its digits."""
     if value is None:
         return ""
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str):
         raise Refused("invalid", "Expected a text.", field)
-    if len(value) > MAX_NAME:
-        raise Refused(
-            "too_long",
-            f"{field} has {len(value):,} characters; the limit is {MAX_NAME}.",
-            field,
-            limit=MAX_NAME,
-        )
-    return clean(value)
+    return value
 
 
 def status(value: Any, field: str) -> str:
@@ -136,7 +153,7 @@ def _tags(value: Any, field: str) -> tuple[str, ...]:
         return ()
     if not isinstance(value, list) or len(value) > MAX_TAGS:
         raise Refused("invalid", f"Expected a list of at most {MAX_TAGS} texts.", field)
-    given = (name(tag, f"{field}[{i}]") for i, tag in enumerate(value))
+    given = (kept_name(tag, f"{field}[{i}]") for i, tag in enumerate(value))
     return tuple(dict.fromkeys(tag for tag in given if tag))
 
 

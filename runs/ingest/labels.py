@@ -31,7 +31,7 @@ class Labels:
         """Name the run's models in its row. `held` are the labels it has already."""
         every = self.found | set(held)
         models = sorted(value for kind, value in every if kind == LabelKind.MODEL)
-        self.run.models_used = ", ".join(models)[:MAX_MODELS_TEXT]
+        self.run.models_used = _listed(models)
         self.found -= set(held)
 
     def write(self, *, is_new_run: bool) -> None:
@@ -39,6 +39,14 @@ class Labels:
         run = self.run
         rows = [(run.pk, run.project_id, kind, v, run.sort_at) for kind, v in sorted(self.found)]
         bulk.insert(RunLabel, _COLUMNS, rows, ignore=not is_new_run)
+
+
+def _listed(models: list[str]) -> str:
+    """As many names as the row has room for, whole ones; the labels have them all."""
+    text = ", ".join(models)
+    if len(text) <= MAX_MODELS_TEXT:
+        return text
+    return text[: MAX_MODELS_TEXT - 3].rpartition(", ")[0] + ", …"
 
 
 def held_by(run: Run) -> set[Label]:

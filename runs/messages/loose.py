@@ -2,6 +2,7 @@
 instead of failing, so that no record can break the page that shows it."""
 
 import re
+from hashlib import blake2b
 from typing import Any
 
 from runs.messages import exact
@@ -46,6 +47,15 @@ def clean(value: str) -> str:
 def _picture(match: re.Match[str]) -> str:
     code = ord(match[0])
     return chr(0x2400 + code) if code < 0x20 else "␡" if code == 0x7F else "\ufffd"
+
+
+def cut_name(value: str, limit: int) -> str:
+    """A name fit for a column of `limit` characters. A longer one keeps its start, an ellipsis and
+    the hash of the whole, so that two of them stay two."""
+    if len(value) <= limit:
+        return value if value.isprintable() else clean(value)
+    whole = blake2b(value.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+    return f"{clean(value[: limit - len(whole) - 1])}…{whole}"
 
 
 def one_line(value: str, limit: int) -> str:

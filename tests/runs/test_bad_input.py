@@ -3,7 +3,9 @@
 import gzip
 import io
 import json
+import re
 import tracemalloc
+from urllib.parse import quote
 
 import pytest
 import zstandard
@@ -170,8 +172,8 @@ def test_huge_numbers_as_usage_are_unknown(api):
     assert stored(api)["usage"]["complete"] is False
 
 
-@pytest.mark.parametrize("field", ["id", "key", "scope", "parent"])
-def test_a_name_of_5000_characters_is_rejected_for_its_item(api, field):
+@pytest.mark.parametrize("field", ["id", "parent"])
+def test_an_id_of_5000_characters_is_rejected_for_its_item(api, field):
     long = {**tool(1), field: "x" * 5000}
     answer = send(api, body(log(long, tool(2))))
     [refused] = answer.json()["effects"]["rejected"]
@@ -179,16 +181,63 @@ def test_a_name_of_5000_characters_is_rejected_for_its_item(api, field):
     assert (refused["index"], refused["code"], refused["field"]) == (0, "too_long", field)
 
 
-def test_a_tool_of_5000_characters_alone_is_422(api):
-    kind = {"effect": "tool_call", "name": "x" * 5000}
-    assert error(send(api, body(log({**tool(1), "kind": kind})))) == (422, "too_long", "kind")
-    assert not Run.objects.exists()
+LONG = "x" * 5000
+CUT = re.compile("x{187}…[0-9a-f]{12}")
 
 
-@pytest.mark.parametrize("name", ["agent", "environment", "session_id", "user_id"])
-def test_a_run_field_of_5000_characters_is_422(api, name):
-    answer = api("POST", "/api/v1/runs", run("r1", tool(1), **{name: "x" * 5000}))
-    assert error(answer) == (422, "too_long", f"run.{name}")
+@pytest.mark.parametrize("field", ["key", "scope"])
+def test_a_name_of_5000_characters_is_kept_whole_and_cut_with_a_mark(api, field):
+    sent = json.dumps({**tool(1), field: LONG})
+    assert send(api, raw_log(sent)).json()["effects"]["rejected"] == []
+    assert recorded(api) == sent.encode()
+    assert CUT.fullmatch(effect(api)[field])
+
+
+def test_tools_of_5000_characters_stay_two_where_they_differ_at_the_end(api):
+    kinds = [{"effect": "tool_call", "name": LONG + end, "args": "{}"} for end in "ab"]
+    sent = [{**tool(n), "kind": kind} for n, kind in enumerate(kinds, 1)]
+    assert send(api, body(log(*sent))).json()["effects"]["stored"] == 2
+    tools = stored(api)["tools"]
+    assert len(tools) == 2 and all(map(CUT.fullmatch, tools))
+    found = api("GET", f"/api/v1/runs?tool={quote(effect(api)['name'])}").json()["results"]
+    assert len(found) == 1
+
+
+def test_a_long_search_is_shown_by_its_start(api):
+    kind = {"effect": "retrieve", "query": {"query": "where " * 1000, "samples": 1}}
+    send(api, body(log(record(1, "k", kind, {"Ok": {"outcome": "documents"}}))))
+    assert effect(api)["name"] == ("where " * 34)[:199] + "…"
+
+
+def test_a_model_of_5000_characters_is_named_and_priced_by_nobody(api):
+    answer = send(api, body(log(completion(1, model=LONG, usage={"input_tokens": 5}))))
+    assert answer.json()["effects"]["stored"] == 1
+    assert CUT.fullmatch(effect(api)["name"])
+    assert effect(api)["cost"] is None
+
+
+def test_many_models_are_listed_as_far_as_there_is_room(api):
+    send(api, body(log(*(completion(n, model=f"model-{n:04}-{'m' * 60}") for n in range(1, 9)))))
+    listed = api("GET", "/api/v1/runs").json()["results"][0]["models"]
+    assert listed[-1] == "…"
+    assert set(listed[:-1]) < set(stored(api)["models"])
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("agent", "agent"), ("environment", "environment"), ("session_id", "session_id")],
+)
+def test_a_run_field_of_5000_characters_is_kept_whole_and_cut_with_a_mark(api, name, shown):
+    api("POST", "/api/v1/runs", run("r1", tool(1), tags=[LONG], **{name: LONG}))
+    kept = stored(api)
+    assert CUT.fullmatch(kept[shown]) and CUT.fullmatch(kept["tags"][0])
+    exported = json.loads(api("GET", "/api/v1/runs/r1/export").getvalue())["run"]
+    assert (exported[name], exported["tags"]) == (LONG, [LONG])
+
+
+def test_a_name_beside_a_log_that_nothing_keeps_whole_is_refused(api):
+    answer = api("POST", f"/api/v1/effect-logs?agent={LONG}", body(log(tool(1))))
+    assert error(answer) == (422, "too_long", "agent")
     assert answer.json()["error"]["limit"] == 200
 
 
