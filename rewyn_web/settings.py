@@ -39,6 +39,8 @@ def _kept_secret(name: str) -> str:
     return path.read_text().strip()
 
 
+FOLDERS_MADE = [path for path in (REWYN_HOME, *REWYN_HOME.parents) if not path.exists()]
+"""By this very process, deepest first; a command that finds no installation takes them away."""
 try:
     REWYN_HOME.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not os.access(REWYN_HOME, os.W_OK | os.X_OK):
@@ -54,6 +56,7 @@ except OSError as error:
 DEBUG = env.bool("DEBUG", False)
 SECRET_KEY = _secret
 ALLOWED_HOSTS: list[str] = env.list("ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]"])
+CSRF_FAILURE_VIEW = "runs.accounts.middleware.refused_as_forged"
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [])
 USE_X_FORWARDED_HOST = False
 if env.bool("BEHIND_TLS_PROXY", False):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import urlencode, urlsplit
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.views.csrf import csrf_failure
 
 from runs.access import SignInNeeded
 
@@ -31,6 +32,16 @@ class SignInMiddleware:
         if request.headers.get("HX-Request"):
             return _for_fragment(request)
         return redirect(_sign_in_url(_asked_for(request)))
+
+
+def refused_as_forged(request: HttpRequest, reason: str = "") -> HttpResponseBase:
+    """What the check for forged requests refuses. No page takes a PUT or a DELETE from anybody."""
+    if request.method not in _PAGES_TAKE:
+        return HttpResponseNotAllowed(_PAGES_TAKE)
+    return csrf_failure(request, reason)
+
+
+_PAGES_TAKE = ("GET", "HEAD", "POST")
 
 
 def _asked_for(request: HttpRequest) -> str:

@@ -26,6 +26,7 @@ from runs.formats.run_fields import RunFields
 from runs.formats.times import NO_TIMES, Times, is_plausible
 from runs.ingest.items import Item
 from runs.models import Family, Run, RunStatus
+from runs.refusals import Rejected
 
 _COUNTS = {
     Family.COMPLETION.value: "model_count",
@@ -72,10 +73,10 @@ def take_fields(run: Run, fields: RunFields, finished_at: datetime | None) -> No
         run.metadata = fields.metadata
     run.is_replay = run.is_replay or bool(run.forked_from)
     given = run.ledger["given"]
+    if fields.status and not is_over(run):
+        given["status"] = fields.status
     if finished_at is not None:
         run.ledger.setdefault("finished", finished_at.isoformat())
-    if fields.status:
-        given["status"] = fields.status
     for name, column in (("title", "title"), ("output", "output_text"), ("error", "error_text")):
         if getattr(fields, name):
             setattr(run, column, getattr(fields, name))
@@ -84,6 +85,21 @@ def take_fields(run: Run, fields: RunFields, finished_at: datetime | None) -> No
         if getattr(fields, name) is not None:
             setattr(run, name, getattr(fields, name))
             given[name] = True
+
+
+def is_over(run: Run) -> bool:
+    """Whether the sender has ended the run and said how: no later word changes that."""
+    stated = run.ledger["given"].get("status", RunStatus.RUNNING)
+    return "finished" in run.ledger and stated != RunStatus.RUNNING
+
+
+def other_end(run: Run, fields: RunFields) -> Rejected | None:
+    """The rejection of a request that says that a run which is over ended otherwise."""
+    stated = run.ledger["given"].get("status")
+    if not is_over(run) or fields.status in ("", RunStatus.RUNNING, stated):
+        return None
+    message = f"The run was finished as {stated}; the first finish stays."
+    return Rejected(None, None, "conflict", message, "run.status")
 
 
 def take_items(run: Run, items: Sequence[Item]) -> None:

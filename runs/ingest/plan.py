@@ -98,11 +98,12 @@ class _Planner:
         self.waiting: list[Item] = []
 
     def take(self, item: Item) -> None:
-        if item.position is not None and item.position > settings.INGEST_MAX_POSITION:
-            self._reject_far(item)
-            return
         effect_id = item.facts.effect_id
         held = self.stored.known.get(effect_id)
+        limit = settings.INGEST_MAX_POSITION
+        if held is None and item.position is not None and item.position > limit:
+            self._reject_far(item)
+            return
         twin = self.fresh.get(effect_id)
         if held is not None:
             self._meet(item, held.seq, self._conflict_with_stored(item, held))
@@ -129,7 +130,8 @@ class _Planner:
             own = item.index + 1
             if not (self.is_whole_log and own not in self.taken):
                 own = last + 1
-            if own > settings.INGEST_MAX_POSITION:
+            # One that somebody stated far off must not shut out those that follow the last one.
+            if own > 2 * settings.INGEST_MAX_POSITION:
                 far.add(item)
                 self._reject_far(item)
                 continue

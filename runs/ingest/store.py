@@ -183,9 +183,11 @@ def _append(
             again = _read(project, run_id, intake)
             assert again is not None
             made, packed = plan.make(intake, again.stored), None
-            outcome = _outcome(project, run_id, made)
-            if outcome.is_conflict:
-                return outcome
+        if (other := ledger.other_end(run, intake.fields)) is not None:
+            made.rejected.append(other)
+        outcome = _outcome(project, run_id, made)
+        if outcome.is_conflict:
+            return outcome
         _write(run, intake, made, packed)
     return outcome
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
@@ -34,8 +36,20 @@ def require_database() -> None:
     """Raises CommandError where a SQLite file is missing or another database does not answer."""
     name = str(connection.settings_dict["NAME"])
     if connection.vendor == "sqlite" and not Path(name).exists():
+        _leave_nothing()
         raise CommandError(f"There is no {database()}. {NAME_IT}, or start one with `make run`.")
     require_answer()
+
+
+def _leave_nothing() -> None:
+    """Take away the home that the settings made when this process began, and only that."""
+    home: Path = settings.REWYN_HOME
+    if home not in settings.FOLDERS_MADE:
+        return
+    (home / "secret_key").unlink(missing_ok=True)
+    with suppress(OSError):  # not empty: somebody else has begun to use it
+        for folder in (settings.STATIC_ROOT, *settings.FOLDERS_MADE):
+            folder.rmdir()
 
 
 def require_answer() -> None:

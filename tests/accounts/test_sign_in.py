@@ -226,3 +226,10 @@ def test_session_cookie_is_out_of_reach_of_scripts_and_other_sites(client, link)
     cookie = client.cookies[settings.SESSION_COOKIE_NAME]
     assert cookie["httponly"]
     assert cookie["samesite"] == "Lax"
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
+@pytest.mark.parametrize("path", ["/p/acme/runs", "/sign-in", "/p/acme/settings"])
+def test_a_method_no_page_takes_is_405_and_not_a_forgery(project, method, path):
+    answer = Client(enforce_csrf_checks=True).generic(method, path)
+    assert (answer.status_code, answer["Allow"]) == (405, "GET, HEAD, POST")

@@ -176,6 +176,50 @@ def test_finish_may_be_empty_or_bare(api):
     assert (stored(api, "a")["status"], stored(api, "b")["status"]) == ("succeeded", "failed")
 
 
+def test_the_first_finish_stays(api):
+    api("POST", "/api/v1/runs", body({"run": {"id": "live"}, "log": log(completion(1))}))
+    end = "/api/v1/runs/live/finish"
+    assert api("POST", end, body({"status": "succeeded"})).status_code == 200
+    answer = api("POST", end, body({"run": {"status": "failed", "output": "No."}}))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "conflict")
+    assert answer.json()["error"]["field"] == "run.status"
+    assert "finished as succeeded" in answer.json()["error"]["message"]
+    assert (stored(api, "live")["status"], stored(api, "live")["output_text"]) == (
+        "succeeded",
+        "Hello",
+    )
+    for same in (body({"status": "succeeded"}), b""):
+        assert api("POST", end, same).status_code == 200
+
+
+def test_a_late_batch_does_not_open_a_finished_run_again(api):
+    api("POST", "/api/v1/runs", body({"run": {"id": "live"}}))
+    api("POST", "/api/v1/runs/live/finish", body({"status": "failed"}))
+    late = api("POST", "/api/v1/runs", run("live", completion(1), status="succeeded"))
+    [refused] = late.json()["effects"]["rejected"]
+    assert (late.status_code, refused["code"], refused["field"]) == (201, "conflict", "run.status")
+    api("POST", "/api/v1/runs", run("live", tool(2), status="running"))
+    assert (stored(api, "live")["status"], stored(api, "live")["effects"]["total"]) == ("failed", 2)
+
+
+def test_a_finish_that_said_no_status_leaves_room_for_one(api):
+    api("POST", "/api/v1/runs", body({"run": {"id": "live"}}))
+    api("POST", "/api/v1/runs/live/finish", b"")
+    assert api("POST", "/api/v1/runs/live/finish", body({"status": "failed"})).status_code == 200
+    assert stored(api, "live")["status"] == "failed"
+
+
+def test_a_record_stated_far_off_does_not_shut_out_the_next_ones(api):
+    api("POST", "/api/v1/runs", run("r1", completion(1)))
+    api("POST", "/api/v1/runs/r1/effects", batch(tool(2), positions=[1_000_000]))
+    assert api("POST", "/api/v1/runs/r1/effects", batch(tool(3))).status_code == 201
+    again = api("POST", "/api/v1/runs/r1/effects", batch(tool(3), positions=[1_000_001]))
+    assert (again.status_code, again.json()["effects"]["duplicate"]) == (200, 1)
+    far = api("POST", "/api/v1/runs/r1/effects", batch(tool(4), positions=[1_000_001]))
+    assert far.status_code == 422
+    assert api("GET", "/api/v1/runs/r1/effects/1000001").json()["id"] == "3"
+
+
 def test_finish_may_bring_the_final_header(api):
     api("POST", "/api/v1/runs", body({"run": {"id": "live"}}))
     header = {**HEADER, "hooks": ["Guard"]}

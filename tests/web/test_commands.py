@@ -142,3 +142,24 @@ def test_an_empty_secret_is_made_anew(tmp_path):
     (home / "secret_key").write_text("")
     assert manage(home, "check").returncode == 0
     assert len((home / "secret_key").read_text()) > 40
+
+
+def test_a_command_that_finds_no_installation_leaves_no_trace(tmp_path: Path) -> None:
+    done = manage(tmp_path / "no" / "such", "sign_in_link")
+    assert (done.returncode, list(tmp_path.iterdir())) == (1, [])
+
+
+def test_a_home_that_is_there_keeps_what_is_in_it(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("x")
+    assert manage(tmp_path, "sign_in_link").returncode == 1
+    assert (tmp_path / "mine").exists()
+
+
+def test_a_second_start_on_the_same_home_says_where_the_first_answers(tmp_path: Path) -> None:
+    with up(tmp_path, free_port(), REWYN_DEMO="0") as first:
+        second = manage(tmp_path, "up", PORT=str(free_port()))
+        assert second.returncode == 1
+        assert f"is served already, at {first.base}." in second.stderr
+        assert first.get("/healthz")["status"] == "ok"
+    with up(tmp_path, free_port(), REWYN_DEMO="0") as third:
+        assert third.get("/healthz")["status"] == "ok"

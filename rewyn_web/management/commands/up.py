@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 
 from replay.fake_provider import FakeProvider
-from rewyn_web import serve
+from rewyn_web import one_server, serve
 from runs import demo
 from runs.accounts import bootstrap
 from runs.accounts.models import Project, User
@@ -39,6 +39,7 @@ class Command(BaseCommand):
         wanted, host = options["port"], options["host"]
         if not 0 <= wanted <= 65535:
             raise CommandError(f"PORT is {wanted}: a port is 1 to 65535, or 0 for any free one.")
+        be_the_only_one()
         require_answer()
         migrate_if_needed()
         tidy()
@@ -52,6 +53,7 @@ class Command(BaseCommand):
         start_demo_provider()
         base = f"http://{reachable(host)}:{port}"
         bootstrap.keep_address(base)
+        one_server.say_where(base)
         link = base + bootstrap.make_sign_in_link(owner, LINK_LIFETIME)
         connection.close()
         serve.when_alive(base, lambda: self.greet(base, link, key, project))
@@ -66,6 +68,20 @@ class Command(BaseCommand):
             f"'{base}/api/v1/effect-logs?agent=my-agent'"
         )
         self.stdout.flush()
+
+
+def be_the_only_one() -> None:
+    """Raises CommandError where this home's SQLite is served already; teams share PostgreSQL."""
+    if connection.vendor != "sqlite":
+        return
+    try:
+        one_server.hold(settings.REWYN_HOME)
+    except one_server.AlreadyServed as already:
+        where = f"at {already.address}" if already.address else "by a process that is starting"
+        raise CommandError(
+            f"REWYN_HOME {settings.REWYN_HOME} is served already, {where}. Open that (`manage.py"
+            " sign_in_link` prints a way in), stop it, or set another REWYN_HOME."
+        ) from already
 
 
 def reachable(host: str) -> str:
