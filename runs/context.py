@@ -9,10 +9,12 @@ from django.http import HttpRequest
 
 from runs.access import LAST_PROJECT
 from runs.accounts.models import Membership, Role
+from runs.comments.threads import with_unread
 
 
 def shell(request: HttpRequest) -> dict[str, Any]:
-    """`membership`, `project`, `memberships` (for the switcher) and `may`.
+    """`membership`, `project`, `memberships` (for the switcher, each with the mentions that wait
+    in it as `unread`) and `may`.
 
     `may.member`, `may.admin`, `may.owner` say whether one's role covers that role. Pages outside
     a project keep the frame of the one looked at last; without any, all of `may` is false.
@@ -26,7 +28,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "membership": here,
         "project": here.project if here else None,
         "may": {str(role): here is not None and Role(here.role).covers(role) for role in Role},
-        "memberships": mine.order_by("project__name", "project_id"),
+        "memberships": with_unread(mine).order_by("project__name", "project_id"),
     }
 
 

@@ -31,6 +31,7 @@ COLUMNS = {
 OFTEN_EMPTY = {"session", "user", "version"}
 """Their indexes leave out empty values; SQLite uses them only where the query says so too."""
 FLAGS = {
+    "comments": Q(comment_count__gt=0),
     "review": Q(to_review__gt=0),
     "kind": Q(is_replay=True),
     "has_errors": Q(error_count__gt=0),
@@ -42,7 +43,7 @@ ITS = "its_"
 any condition it can, and sort all that fulfil it."""
 SPREAD = ("cost", "duration_ms")
 FILTERED = (*COLUMNS.values(), *SPREAD, "status", "sort_at", "to_review", "is_replay",
-            "error_count")  # fmt: skip
+            "error_count", "comment_count")  # fmt: skip
 FEW = 500
 """So many runs are sorted in a millisecond or two, wherever in time they lie."""
 FEW_SORTED = 2000

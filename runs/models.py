@@ -113,6 +113,8 @@ class Run(models.Model):
     error_seq = models.PositiveIntegerField(null=True)
     to_review = models.PositiveIntegerField(default=0)
     """Open divergences; kept by `replay`."""
+    comment_count = models.PositiveIntegerField(default=0)
+    """Kept by `runs.comments`."""
 
     header_rank = models.PositiveIntegerField(default=0)
     """How much of the run the header's sender knew; a lower one does not replace it."""
@@ -164,6 +166,11 @@ class Run(models.Model):
                 fields=["project", "sort_at", "id"],
                 name="run_to_review",
                 condition=models.Q(to_review__gt=0),
+            ),
+            models.Index(
+                fields=["project", "sort_at", "id"],
+                name="run_commented",
+                condition=models.Q(comment_count__gt=0),
             ),
             models.Index(
                 fields=["project", "sort_at", "id"],
@@ -420,4 +427,5 @@ class Tombstone(models.Model):
         return self.external_id
 
 
+from runs.comments.models import Comment, Mention  # noqa: E402, F401  (of this app)
 from runs.search.models import SearchState, SearchText  # noqa: E402, F401  (of this app)

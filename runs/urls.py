@@ -4,6 +4,7 @@ from django.urls import URLPattern, URLResolver, include, path, register_convert
 from django.urls.converters import IntConverter, StringConverter
 
 from runs.views import (
+    comments,
     effect_files,
     groups,
     imports,
@@ -42,6 +43,7 @@ effect_urls = [
     path("/raw", effect_files.raw, name="effect-raw"),
     path("/value", effect_files.value, name="effect-value"),
     path("/media", effect_files.media, name="effect-media"),
+    path("/comments", comments.thread, name="comments"),
 ]
 
 run_urls: list[URLPattern | URLResolver] = [
@@ -64,6 +66,10 @@ list_urls = [
     path("/selection/export", selection.export, name="selection-export"),
     path("/selection/deletion", selection.deletion, name="selection-deletion"),
     path("/selection/undo", selection.undo, name="selection-undo"),
+    path("/comments/<int:comment_id>", comments.comment, name="comment"),
+    path("/comments/<int:comment_id>/deletion", comments.deletion, name="comment-deletion"),
+    path("/people", comments.people, name="people"),
+    path("/mentions", comments.mentions, name="mentions"),
     path("/sessions", groups.sessions, name="sessions"),
     path("/session", groups.session, name="session"),
     path("/agents", groups.agents, name="agents"),

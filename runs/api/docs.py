@@ -110,6 +110,7 @@ class RunInList(serializers.Serializer[Any]):
     error_seq = serializers.IntegerField(allow_null=True)
     error_count = serializers.IntegerField()
     to_review = serializers.IntegerField()
+    comment_count = serializers.IntegerField()
     models = serializers.ListField(child=serializers.CharField())
     effects = Counts()
     usage = UsageOfRun()
@@ -296,6 +297,7 @@ _FILTERS = (
     _query("since", OpenApiTypes.DATETIME, "Started then or later (UTC where no zone is named)"),
     _query("until", OpenApiTypes.DATETIME, "Started before then (UTC where no zone is named)"),
     _query("has_errors", enum=["yes", "no"], text="`yes`: some effect failed; `no`: none did"),
+    _query("comments", enum=["yes", "no"], text="`yes`: has comments; `no`: has none"),
     _query("review", enum=["yes", "no"], text="`yes`: has divergences to review; `no`: has none"),
     _query("kind", enum=["original", "replay"], text="`replay`: made by a replay"),
     _query("sort", enum=list(SORTS), text="By what, `-` for most first; left out: newest first"),

@@ -31,6 +31,7 @@ RUN_IN_LIST = (
     "title",
     "output_text",
     "to_review",
+    "comment_count",
 )
 WARNING = ("code", "message", "seq")
 TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning", "total")

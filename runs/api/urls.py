@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path, re_path
 
-from runs.api import ingest, read, redaction, schema, search
+from runs.api import comments, ingest, read, redaction, schema, search
 
 app_name = "api"
 _RUN = r"^v1/runs/(?P<run_id>[A-Za-z0-9._:-]{1,200})"
@@ -18,6 +18,11 @@ urlpatterns: list[URLPattern] = [
     re_path(rf"{_RUN}$", read.RunView.as_view(), name="run"),
     re_path(rf"{_RUN}/effects$", read.EffectsView.as_view(), name="effects"),
     re_path(rf"{_RUN}/effects/(?P<seq>[0-9]{{1,9}})$", read.EffectView.as_view(), name="effect"),
+    re_path(
+        rf"{_RUN}/effects/(?P<seq>[0-9]{{1,9}})/comments$",
+        comments.CommentsView.as_view(),
+        name="comments",
+    ),
     re_path(rf"{_RUN}/finish$", ingest.FinishIn.as_view(), name="finish"),
     re_path(rf"{_RUN}/log$", read.LogView.as_view(), name="log"),
     re_path(rf"{_RUN}/export$", read.ExportView.as_view(), name="export"),

@@ -37,6 +37,7 @@ _CELLS = {
     "tokens": '<td class="num" data-of="tokens">{tokens}</td>',
     "cost": '<td class="num" data-of="cost">{cost}</td>',
     "started": '<td class="muted started">{started}</td>',
+    "comments": '<td class="num">{comments}</td>',
     "session": '<td class="clip">{session}</td>',
     "user": '<td class="muted clip">{user}</td>',
     "tags": '<td class="clip">{tags}</td>',
@@ -99,6 +100,7 @@ def _cells(run: Run, home: str, now: datetime) -> dict[str, str]:
         "tokens": escape(display.tokens(run.total_tokens, run.tokens_complete)),
         "cost": escape(display.cost(run.cost, run.cost_complete)),
         "started": time_tag(run.sort_at, now),
+        "comments": f"{run.comment_count:,}" if run.comment_count else "",
     }
 
 
@@ -110,7 +112,7 @@ def _took(run: Run) -> str:
 def heading(form: RunListForm, name: str) -> str:
     """The head of a column: a link that sorts by it, or turns the order around, where one can."""
     label = (SHOWN | MORE_SHOWN)[name]
-    css = {"environment": "roomier", "model": "roomy"}.get(name, "")
+    css = {"environment": "roomier", "model": "roomy", "comments": "num"}.get(name, "")
     if name in FIGURES or name == "started":
         least, most = name, None if name == "started" else f"-{name}"
         sort = form.values.get("sort")
@@ -129,7 +131,14 @@ FIGURES = ("effects", "duration", "tokens", "cost")
 
 
 def _below(run: Run) -> str:
-    """The line under the title: why it failed, or what waits for review."""
+    """What stands under the title: why it failed, or what waits for review, and comments."""
+    if run.comment_count:
+        said = f'<small class="muted">{plural(run.comment_count, "comment")}</small>'
+        return f"{_trouble(run)}{said}"
+    return _trouble(run)
+
+
+def _trouble(run: Run) -> str:
     if run.error_text:
         place = f" at #{run.error_seq}" if run.error_seq else ""
         return f'<small class="bad">{escape(clean(run.error_text))}{place}</small>'

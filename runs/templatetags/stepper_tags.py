@@ -14,7 +14,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import mark_safe
 
 from runs import display, timeline
-from runs.messages.loose import clean
+from runs.comments.threads import counts
+from runs.messages.loose import clean, plural
 from runs.stretch import Row
 
 register = template.Library()
@@ -57,13 +58,16 @@ def step_rows(context: template.Context, rows: Iterable[Row]) -> str:
     state, at = context["state"], int(context.get("at") or 0)
     folded, parents = context["folded"] or {}, context["parents"]
     query = escape(state.query)
+    rows = list(rows)
+    said = counts(context["run"], rows[0].seq, rows[-1].seq) if rows else {}
     shown = []
     for row in rows:
         is_parent = row.seq in parents
         if is_parent:
             turned = escape(state.turned(row.seq).query)
             shown.append(_fold_html(row, at, folded.get(row.seq, 0), turned))
-        shown.append(_step_html(row, query, here=row.seq == at, is_parent=is_parent))
+        remarks = _remarks(said.get(row.seq, 0))
+        shown.append(_step_html(row, query, remarks, here=row.seq == at, is_parent=is_parent))
     return mark_safe("".join(shown))
 
 
@@ -75,7 +79,13 @@ def _fold_html(row: Row, at: int, hidden: int, turned: str) -> str:
     )
 
 
-def _step_html(row: Row, query: str, *, here: bool, is_parent: bool) -> str:
+def _remarks(count: int) -> str:
+    """The mark of a row that people have said something about."""
+    told = plural(count, "comment")
+    return f'<span class="remarks" title="{told}">✎{count:,}</span>' if count else ""
+
+
+def _step_html(row: Row, query: str, remarks: str, *, here: bool, is_parent: bool) -> str:
     failed = row.status in ("error", "cancelled")
     name = clean(row.name or row.key)
     did = row.summary.removeprefix(f"{name} ")
@@ -92,6 +102,7 @@ def _step_html(row: Row, query: str, *, here: bool, is_parent: bool) -> str:
         whole=escape(row.summary),
         name=escape(name),
         did=escape(did),
+        remarks=remarks,
         took="" if row.duration_ms is None else display.duration(row.duration_ms),
     )
 
@@ -180,7 +191,7 @@ _ROW = (
     '<a class="step in{indent}{kind}" id="s{seq}" href="?at={seq}{query}" title="{whole}"'
     " data-row{here}>"
     '<span class="n">{seq}</span><i class="dot f-{lane}"></i>'
-    '<span class="t">{name}<small>{did}</small></span><span class="d">{took}</span></a>'
+    '<span class="t">{name}{remarks}<small>{did}</small></span><span class="d">{took}</span></a>'
 )
 _FOLD = (
     '<a class="fold-it" id="f{seq}" href="?at={at}{query}" aria-expanded="{shown}"'

@@ -29,6 +29,7 @@ PARAMETERS: dict[str, object] = {
     "view_id": 1,
     "replay_id": "no-such-replay",
     "side": "sent",
+    "comment_id": 1,
     "digest": "0" * 64,
 }
 
@@ -87,6 +88,11 @@ NEEDS: dict[str, dict[str, str]] = {
     "runs:effect-value": {"GET": "viewer"},
     "runs:effect-media": {"GET": "viewer"},
     "runs:attachment": {"GET": "viewer"},
+    "runs:comments": {"GET": "viewer", "POST": "member"},
+    "runs:comment": {"POST": "member"},
+    "runs:comment-deletion": {"POST": "viewer"},
+    "runs:people": {"GET": "member"},
+    "runs:mentions": {"GET": "viewer", "POST": "viewer"},
     "runs:import": {"GET": "member", "POST": "member"},
     "runs:patterns": {"GET": "person"},
     # --- pages of replays ---
@@ -111,13 +117,14 @@ NEEDS: dict[str, dict[str, str]] = {
     "api:run": {"GET": "scope:read", "DELETE": "scope:admin"},
     "api:effects": {"GET": "scope:read", "POST": "scope:ingest"},
     "api:effect": {"GET": "scope:read"},
+    "api:comments": {"GET": "scope:read", "POST": "scope:replay"},
     "api:finish": {"POST": "scope:ingest"},
     "api:log": {"GET": "scope:read"},
     "api:export": {"GET": "scope:read"},
+    "replay-api:compare": {"GET": "scope:read"},
     "replay-api:replays": {"GET": "scope:read", "POST": "scope:replay"},
     "replay-api:replay": {"GET": "scope:read"},
     "replay-api:effects": {"GET": "scope:read"},
     "replay-api:cancel": {"POST": "scope:replay"},
     "replay-api:retry": {"POST": "scope:replay"},
-    "replay-api:compare": {"GET": "scope:read"},
 }

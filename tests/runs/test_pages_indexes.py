@@ -25,6 +25,7 @@ def thirty_runs(project) -> None:
             status=("succeeded", "failed", "cancelled")[n % 3], agent="desk" if n % 2 else "",
             cost=n / 10 if n % 5 else None, duration_ms=n * 1000.0, error_count=n % 3 == 1,
             is_replay=n % 7 == 0, to_review=n % 14 == 0, session_id=f"s{n % 4}",
+            comment_count=n % 9 == 0,
         )
         for n in range(30)
     ]  # fmt: skip
@@ -54,6 +55,7 @@ def statements(project, query: str) -> list[str]:
         ("user=u1", "run_end_user"),
         ("has_errors=yes", "run_with_errors"),
         ("review=yes", "run_to_review"),
+        ("comments=yes", "run_commented"),
         ("kind=replay", "run_replays"),
         ("tag=tag1", "label_value"),
         ("since=2026-11-01T05:00", "run_started"),

@@ -1,0 +1,1 @@
+"""What people say about effects to each other: comments, and who they mention."""
