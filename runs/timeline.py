@@ -54,19 +54,35 @@ class Moment:
     failed: bool
     start: float | None
     duration: float | None
+    name: str = ""
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One or more effects drawn as one bar; `seq` is the first of them."""
+    """One or more effects drawn as one bar; `fact` says it of the first of them, `seq`.
+
+    What is nested is lower than what made it.
+    """
 
     seq: int
     lane: str
-    y: int
+    y: float
     x: float
     width: float
     failed: bool
     count: int = 1
+    height: int = 12
+    fact: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """A stretch in which effects nested that deep (two or more are one) are on their way."""
+
+    x: float
+    width: float
+    depth: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +138,7 @@ class Tape:
     gaps: tuple[Gap, ...]
     ticks: tuple[Tick, ...]
     lanes: tuple[str, ...]
+    nests: tuple[Nest, ...] = ()
     width: int = WIDTH
 
     @property
@@ -156,7 +173,8 @@ def tape(moments: Iterable[Moment], last_seq: int) -> Tape:
         Gap(x - GAP_WIDTH, after - before)
         for x, before, after in zip(axis.xs[1:], axis.ends, axis.starts[1:], strict=False)
     )
-    return Tape(axis, tuple(_marks(placed, axis, lanes)), gaps, tuple(_ticks(axis)), lanes)
+    marks, nests = tuple(_marks(placed, axis, lanes)), tuple(_nests(placed, axis))
+    return Tape(axis, marks, gaps, tuple(_ticks(axis)), lanes, nests)
 
 
 def ms(moment: datetime | None) -> float | None:
@@ -258,22 +276,76 @@ def _joined(busy: list[tuple[float, float]], limit: float) -> list[tuple[float, 
     return pieces
 
 
+@dataclass(slots=True)
+class _Bar:
+    moment: Moment
+    x: float
+    end: float
+    count: int = 0
+    depth: int = 0
+
+
 def _marks(moments: Iterable[Moment], axis: Axis, lanes: tuple[str, ...]) -> Iterator[Mark]:
     # One bar is kept for each lane and column while passing over (possibly 35,000) effects.
-    held: dict[tuple[str, int], list[float]] = {}
+    held: dict[tuple[str, int], _Bar] = {}
     for moment in moments:
         x, end = _extent(moment, axis)
         column = (lane_of(moment.family), int(x // COLUMN))
-        bar = held.setdefault(column, [x, end, moment.seq, False, 0])
-        if end > bar[1]:
-            bar[1] = end
-        if moment.failed and not bar[3]:
-            bar[2:4] = moment.seq, True  # an error among many is what the click should lead to
-        bar[4] += 1
-    for (lane, _), (x, end, seq, failed, count) in held.items():
-        y = 6 + lanes.index(lane) * LANE_HEIGHT
-        width = round(max(MIN_MARK, end - x), 1)
-        yield Mark(int(seq), lane, y, round(x, 1), width, bool(failed), int(count))
+        bar = held.get(column)
+        if bar is None:
+            held[column] = bar = _Bar(moment, x, end, 0, moment.depth)
+        bar.end = max(bar.end, end)
+        bar.depth = min(bar.depth, moment.depth)
+        if moment.failed and not bar.moment.failed:
+            bar.moment = moment  # an error among many is what the click should lead to
+        bar.count += 1
+    for (lane, _), bar in held.items():
+        yield _mark(bar, lane, 6 + lanes.index(lane) * LANE_HEIGHT, axis)
+
+
+def _mark(bar: _Bar, lane: str, y: int, axis: Axis) -> Mark:
+    inset = min(bar.depth, 3)
+    width = round(max(MIN_MARK, bar.end - bar.x), 1)
+    failed, fact = bar.moment.failed, _fact(bar, axis)
+    top, height = y + inset * 1.5, 12 - 3 * inset
+    return Mark(bar.moment.seq, lane, top, round(bar.x, 1), width, failed, bar.count, height, fact)
+
+
+def _fact(bar: _Bar, axis: Axis) -> str:
+    moment = bar.moment
+    said = [f"#{moment.seq:,} {moment.name}".rstrip()]
+    if moment.failed:
+        said.append("failed")
+    if axis.by_time and moment.start is not None:
+        said.append(f"at {elapsed(max(moment.start - axis.starts[0], 0))}")
+    if moment.duration is not None:
+        said.append(f"took {elapsed(moment.duration)}")
+    if moment.depth:
+        said.append(f"nested {moment.depth} deep")
+    if bar.count > 1:
+        said.append(f"with {bar.count - 1:,} more here")
+    return " · ".join(said)
+
+
+def _nests(moments: Iterable[Moment], axis: Axis) -> Iterator[Nest]:
+    """Where what is nested takes place, one line a depth, its pieces joined where they meet."""
+    columns: dict[int, set[int]] = {1: set(), 2: set()}
+    for moment in moments:
+        if moment.depth:
+            x, end = _extent(moment, axis)
+            taken = range(int(x // COLUMN), int(min(end, WIDTH - 1) // COLUMN) + 1)
+            for depth in range(1, min(moment.depth, 2) + 1):
+                columns[depth].update(taken)
+    for depth, taken_columns in columns.items():
+        for first, last in _pieces(sorted(taken_columns)):
+            yield Nest(first * COLUMN, (last - first + 1) * COLUMN, depth)
+
+
+def _pieces(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """First and last of each unbroken row of whole numbers."""
+    starts = [n for before, n in zip([-2, *numbers], numbers, strict=False) if n != before + 1]
+    ends = [n for n, after in zip(numbers, [*numbers[1:], -2], strict=False) if after != n + 1]
+    return zip(starts, ends, strict=True)
 
 
 def _extent(moment: Moment, axis: Axis) -> tuple[float, float]:

@@ -126,7 +126,7 @@ def waiting(context: template.Context, window: timeline.Window, address: str) ->
 
 @register.simple_tag
 def tape_svg(tape: timeline.Tape) -> str:
-    marks = "".join(map(_mark_html, tape.marks))
+    marks = "".join(map(_nest_html, tape.nests)) + "".join(map(_mark_html, tape.marks))
     gaps = "".join(_gap_html(gap, tape.height) for gap in tape.gaps)
     basis = "by time" if tape.axis.by_time else "by position: this log has no times"
     failed = sum(mark.failed for mark in tape.marks)
@@ -140,8 +140,14 @@ def _mark_html(mark: timeline.Mark) -> str:
     failed = " err" if mark.failed else ""
     return (
         f'<rect class="f-{mark.lane}{failed}" data-seq="{mark.seq}" x="{percent(mark.x)}"'
-        f' y="{mark.y}" width="{percent(mark.width)}" height="12" rx="3"/>'
+        f' y="{mark.y:g}" width="{percent(mark.width)}" height="{mark.height}" rx="3"'
+        f' data-fact="{escape(mark.fact)}"/>'
     )
+
+
+def _nest_html(nest: timeline.Nest) -> str:
+    x, width = percent(nest.x), percent(nest.width)
+    return f'<rect class="nest" x="{x}" y="{2 * nest.depth - 1}" width="{width}" height="1.5"/>'
 
 
 def _gap_html(gap: timeline.Gap, height: int) -> str:
@@ -164,7 +170,7 @@ def tape_ruler(tape: timeline.Tape) -> str:
 
 
 def _anchor(x: float) -> str:
-    return "start" if x < 1 else "end" if x > timeline.WIDTH - 1 else "middle"
+    return "start" if x < 1 else "end" if x > timeline.WIDTH - 20 else "middle"
 
 
 _BY_POSITION = '<text x="99.5%" y="{}" text-anchor="end">by position, no times recorded</text>'
@@ -182,7 +188,8 @@ _WAYS = {
 _ICON = '<svg class="icon" width="12" height="12" aria-hidden="true"><use href="{}#{}"/></svg>'
 _WAITING = (
     '<div class="window waiting" data-first="{first}" data-last="{last}"'
-    ' hx-get="{address}?at={first}&amp;until={last}{of_windows}" hx-trigger="intersect once, wanted once"'
+    ' hx-get="{address}?at={first}&amp;until={last}{of_windows}"'
+    ' hx-trigger="intersect once, wanted once"'
     ' hx-target="this" hx-include="unset" hx-sync="this:drop">'
     '<a class="more" href="?at={first}{query}">{first} to {last}'
     '</a><svg class="spacer" width="1" height="{room}"></svg></div>'

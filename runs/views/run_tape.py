@@ -8,6 +8,7 @@ from datetime import datetime
 from django.core.cache import cache
 
 from runs import timeline
+from runs.messages.loose import clean
 from runs.models import Effect, Run
 from runs.stretch import FAILED, Stretch
 from runs.templatetags.stepper_tags import tape_ruler, tape_svg
@@ -15,7 +16,7 @@ from runs.templatetags.stepper_tags import tape_ruler, tape_svg
 SHORT = 100
 """A run of up to this many effects is read whole, with its times: its tape costs little."""
 KEPT_SECONDS = 600
-COLUMNS = ("seq", "family", "status", "started_at", "duration_ms")
+COLUMNS = ("seq", "family", "status", "started_at", "duration_ms", "name", "key", "depth")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,14 @@ def _drawn(run: Run, moments: list[timeline.Moment]) -> DrawnTape:
 
 
 def _moment(
-    seq: int, family: str, status: str, started_at: datetime | None, duration: float | None
+    seq: int,
+    family: str,
+    status: str,
+    started_at: datetime | None,
+    duration: float | None,
+    name: str,
+    key: str,
+    depth: int,
 ) -> timeline.Moment:
-    return timeline.Moment(seq, family, status in FAILED, timeline.ms(started_at), duration)
+    start, said = timeline.ms(started_at), clean(name or key)
+    return timeline.Moment(seq, family, status in FAILED, start, duration, said, depth)

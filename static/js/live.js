@@ -57,7 +57,8 @@
   document.addEventListener("htmx:beforeSwap", ({ detail }) => {
     if (detail.requestConfig.elt.id !== "grow" || detail.xhr.status !== 200) return;
     const typing = ["jump", "find"].includes(document.activeElement?.id);
-    if (stepping || typing || asked !== String(state()) || !detail.requestConfig.elt.isConnected) detail.shouldSwap = false;
+    const dragging = document.querySelector(".tape-box.dragging");
+    if (stepping || typing || dragging || asked !== String(state()) || !detail.requestConfig.elt.isConnected) detail.shouldSwap = false;
   });
 
   let scrolled = 0;

@@ -1,6 +1,6 @@
 "use strict";
-/* The run page: a click on the tape goes to that effect, the list follows the effect on show, and
-   what the list is narrowed to goes along in the address. */
+/* The run page: the list follows the effect on show, and what the list is narrowed to goes along in
+   the address. */
 (() => {
   const stepsList = () => document.querySelector(".steps");
   const shown = () => Number(document.getElementById("effect")?.dataset.at);
@@ -84,8 +84,6 @@
   });
 
   document.addEventListener("click", (event) => {
-    const mark = event.target.closest(".tape [data-seq]");
-    if (mark) go(Number(mark.dataset.seq));
     const row = event.target.closest(".steps [data-row]");
     if (row) wanted = Number(row.id.slice(1));
     const way = event.target.closest("[data-hits]");
@@ -94,6 +92,8 @@
       toHit(way.dataset.hits === "on");
     }
   });
+
+  document.addEventListener("rewyn:go", (event) => go(event.detail));
 
   /* ← puts away what the effect on show made, → brings it back. */
   document.addEventListener("keydown", (event) => {

@@ -76,3 +76,18 @@ def test_whatever_the_clocks_say_every_mark_is_on_the_tape(rows: list) -> None:
     assert all(mark.x >= 0 and mark.x + mark.width <= WIDTH + 0.2 for mark in view.marks)
     assert all(0 <= tick.x <= WIDTH for tick in view.ticks)
     assert len(view.ticks) < 40
+
+
+def test_what_is_nested_is_lower_and_has_a_line_of_its_depth() -> None:
+    outer = Moment(1, "tool", False, 0, 1000, "delegate")
+    inner = Moment(2, "completion", False, 250, 250, "gpt-4o", 1)
+    view = tape([outer, inner], 2)
+    assert [(mark.lane, mark.height) for mark in view.marks] == [("tool", 12), ("model", 9)]
+    assert [(nest.x, nest.depth) for nest in view.nests] == [(WIDTH / 4, 1)]
+    assert view.marks[1].fact == "#2 gpt-4o · at 250 ms · took 250 ms · nested 1 deep"
+
+
+def test_a_mark_of_many_says_of_which_it_tells_and_how_many_more() -> None:
+    view = tape([moment(seq, failed=seq == 700) for seq in range(1, 1201)], 1200)
+    assert view.marks[0].fact == "#1 · with 3 more here"
+    assert "#700 · failed · with 3 more here" in [mark.fact for mark in view.marks]
