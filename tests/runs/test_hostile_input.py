@@ -79,10 +79,13 @@ def test_a_position_far_out_is_rejected_alone(api, position):
     assert (refused["id"], refused["code"], refused["field"]) == ("3", "invalid", "positions[1]")
 
 
-def test_what_would_follow_the_last_position_is_rejected(api):
+def test_what_follows_a_far_position_has_as_much_room_again(api, settings):
+    settings.INGEST_MAX_POSITION = 3
     api("POST", "/api/v1/runs", run("r1", tool(1)))
-    api("POST", "/api/v1/runs/r1/effects", batch(tool(2), positions=[1_000_000]))
-    answer = api("POST", "/api/v1/runs/r1/effects", batch(tool(3)))
+    api("POST", "/api/v1/runs/r1/effects", batch(tool(2), positions=[3]))
+    taken = batch(*(tool(n) for n in (3, 4, 5)))
+    assert api("POST", "/api/v1/runs/r1/effects", taken).json()["effects"]["stored"] == 3
+    answer = api("POST", "/api/v1/runs/r1/effects", batch(tool(6)))
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "invalid")
 
 
