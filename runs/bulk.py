@@ -16,7 +16,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from django.db import connection, models, transaction
+from django.db import DEFAULT_DB_ALIAS, connection, connections, models, transaction
+
+from runs import floor
 
 COPY_FROM = 3
 """Rows from which COPY is faster than one statement a row (measured: 12 effects in a quarter of
@@ -37,12 +39,14 @@ def turn() -> Iterator[None]:
     wakes the next one at once.
     """
     if connection.vendor == "postgresql" or connection.in_atomic_block:
+        floor.leave()
         with transaction.atomic():
             yield
         return
+    floor.leave()
     with open(f"{connection.settings_dict['NAME']}-turn", "wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # let go of when the file is closed
-        with transaction.atomic():
+        with floor.writing(), transaction.atomic():
             yield
 
 
@@ -164,18 +168,19 @@ def _cursor() -> Iterator[Any]:
     On PostgreSQL it leaves it to the server to bind the values. Where queries are counted,
     it is Django's.
     """
-    if connection.queries_logged:
-        with connection.cursor() as counted:
+    database: Any = connections[DEFAULT_DB_ALIAS]  # the proxy looks this up at each attribute
+    if database.queries_logged:
+        with database.cursor() as counted:
             yield _Counted(counted)
         return
-    connection.ensure_connection()
-    with connection.wrap_database_errors:
-        if connection.vendor == "postgresql":
+    database.ensure_connection()
+    with database.wrap_database_errors:
+        if database.vendor == "postgresql":
             import psycopg
 
-            yield psycopg.Cursor(connection.connection)
+            yield psycopg.Cursor(database.connection)
         else:
-            yield sqlite3.Cursor(connection.connection)
+            yield sqlite3.Cursor(database.connection)
 
 
 class _Counted:

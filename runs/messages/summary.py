@@ -9,6 +9,7 @@ from runs.messages.loose import items, obj, one_line, pick, plural, text
 
 LIMIT = 200
 _QUERY_LIMIT = 80
+_read_arguments = json.JSONDecoder(parse_float=str, parse_int=str).decode
 _LITERALS = {None: "null", True: "true", False: "false"}
 
 
@@ -81,7 +82,7 @@ def _arguments(kind: dict[str, Any]) -> str:
     if len(args) > 20_000:
         return args
     try:
-        return brief(json.loads(args, parse_float=str, parse_int=str))
+        return brief(_read_arguments(args))
     except (ValueError, RecursionError):
         return args
 
