@@ -203,7 +203,8 @@ def preview(project: Project, rule: dict[str, str]) -> Preview:
             break
         found.effects += 1
         data = segments.read(effect)
-        paths = [mark.path for mark in redactor.json(data)[1] if mark.rule == rule["name"]]
+        marks = redactor.json(data)[1]
+        paths = list(dict.fromkeys(mark.path for mark in marks if mark.rule == rule["name"]))
         found.matched += bool(paths)
         room = PREVIEW_SHOWN - len(found.examples)
         found.examples += [_example(run, effect, data, path) for path in paths[:room]]
