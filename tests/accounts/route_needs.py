@@ -91,6 +91,7 @@ NEEDS: dict[str, dict[str, str]] = {
     "runs:comments": {"GET": "viewer", "POST": "member"},
     "runs:comment": {"POST": "member"},
     "runs:comment-deletion": {"POST": "viewer"},
+    "runs:palette": {"GET": "viewer"},
     "runs:people": {"GET": "member"},
     "runs:mentions": {"GET": "viewer", "POST": "viewer"},
     "runs:import": {"GET": "member", "POST": "member"},
