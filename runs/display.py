@@ -5,7 +5,7 @@ Unknown is not zero: None is an em dash everywhere.
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 from runs.messages.exact import Shown
@@ -61,7 +61,7 @@ def size(count: int | None) -> str:
 
 
 def ago(then: datetime | None, now: datetime) -> str:
-    """How long ago, within a day; the date and time (UTC) beyond, with the year if another."""
+    """How long ago, within a day; the date and time in UTC beyond, with the year if another."""
     if then is None:
         return UNKNOWN
     passed = now - then
@@ -72,7 +72,13 @@ def ago(then: datetime | None, now: datetime) -> str:
     if timedelta(0) <= passed < timedelta(days=1):
         return f"{passed.seconds // 3600} h ago"
     year = "" if then.year == now.year else f" {then.year}"
-    return f"{then:%b} {then.day}{year}, {then:%H:%M}"
+    return f"{then:%b} {then.day}{year}, {then:%H:%M} UTC"
+
+
+def instant(then: datetime) -> str:
+    """To the millisecond, in UTC."""
+    then = then.astimezone(UTC)
+    return f"{then:%Y-%m-%d %H:%M:%S}.{then.microsecond // 1000:03d} UTC"
 
 
 def shorten(text: str, limit: int) -> Shown:

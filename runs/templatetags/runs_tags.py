@@ -51,14 +51,14 @@ def cost(dollars: Decimal | None, complete: bool = True) -> str:
 
 @register.simple_tag
 def when(moment: datetime | None) -> str:
-    """How long ago, with the exact instant on hover."""
+    """When it was, with the exact instant on hover; `times.js` says it in the reader's zone."""
     return display.UNKNOWN if moment is None else mark_safe(time_tag(moment, timezone.now()))
 
 
 def time_tag(moment: datetime, now: datetime) -> str:
-    iso = moment.isoformat(timespec="milliseconds")
+    iso, exact = moment.isoformat(timespec="milliseconds"), display.instant(moment)
     shown = escape(display.ago(moment, now))
-    return f'<time datetime="{iso}" title="{iso}">{shown}</time>'
+    return f'<time datetime="{iso}" title="{exact}">{shown}</time>'
 
 
 @register.filter

@@ -12,7 +12,7 @@
   });
 
   document.addEventListener("htmx:afterSwap", (event) => {
-    const thread = event.detail.target.id === "comments" && document.getElementById("comments");
+    const thread = event.detail.target?.id === "comments" && document.getElementById("comments");
     if (!thread) return;
     const row = document.querySelector(`#s${thread.dataset.seq} .t`);
     const count = Number(thread.dataset.count);

@@ -49,13 +49,13 @@
     asked = String(state());
     detail.path += `&${asked}`;
   });
-  document.addEventListener("htmx:beforeRequest", ({ detail }) => { if (detail.target.id === "effect") stepping = true; });
-  document.addEventListener("htmx:afterRequest", ({ detail }) => { if (detail.target.id === "effect") stepping = false; });
+  document.addEventListener("htmx:beforeRequest", ({ detail }) => { if (detail.target?.id === "effect") stepping = true; });
+  document.addEventListener("htmx:afterRequest", ({ detail }) => { if (detail.target?.id === "effect") stepping = false; });
 
   /* An answer to a page that has changed meanwhile, or one that would take what is being typed, is
      left: the next question comes soon. */
   document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-    if (detail.requestConfig.elt.id !== "grow" || detail.xhr.status !== 200) return;
+    if (detail.requestConfig?.elt?.id !== "grow" || detail.xhr.status !== 200) return;
     const typing = ["jump", "find"].includes(document.activeElement?.id);
     const dragging = document.querySelector(".tape-box.dragging");
     if (stepping || typing || dragging || asked !== String(state()) || !detail.requestConfig.elt.isConnected) detail.shouldSwap = false;

@@ -105,8 +105,8 @@
   });
 
   document.addEventListener("htmx:beforeSwap", (event) => {
-    if (event.detail.target.id !== "list") return;
-    scrolled = event.detail.requestConfig.elt.matches(".fold-it") ? stepsList().scrollTop : null;
+    if (event.detail.target?.id !== "list") return;
+    scrolled = event.detail.requestConfig?.elt.matches(".fold-it") ? stepsList().scrollTop : null;
   });
   document.addEventListener("htmx:afterSettle", (event) => {
     if (event.target.id === "list" && scrolled !== null) stepsList().scrollTop = scrolled;

@@ -51,9 +51,9 @@ def test_duration(ms: float | None, text: str) -> None:
         (datetime(2026, 11, 29, 11, 59, 30, tzinfo=UTC), "just now"),
         (datetime(2026, 11, 29, 11, 49, tzinfo=UTC), "11 min ago"),
         (datetime(2026, 11, 28, 12, 1, tzinfo=UTC), "23 h ago"),
-        (datetime(2026, 11, 3, 9, 5, tzinfo=UTC), "Nov 3, 09:05"),
-        (datetime(1970, 1, 1, tzinfo=UTC), "Jan 1 1970, 00:00"),
-        (datetime(2026, 11, 30, tzinfo=UTC), "Nov 30, 00:00"),
+        (datetime(2026, 11, 3, 9, 5, tzinfo=UTC), "Nov 3, 09:05 UTC"),
+        (datetime(1970, 1, 1, tzinfo=UTC), "Jan 1 1970, 00:00 UTC"),
+        (datetime(2026, 11, 30, tzinfo=UTC), "Nov 30, 00:00 UTC"),
     ],
 )
 def test_ago(then: datetime | None, text: str) -> None:
