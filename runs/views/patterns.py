@@ -60,6 +60,19 @@ DOCUMENTS = (
     Document("policy-7", (Text("Charged twice: refund one.", ""),), "", "0.8712"),
     Document("policy-9", (), "", "0.3333333333333333", (Fact("lang", "de"),)),
 )
+DIFFERENCES = (
+    ("ok", "same"),
+    ("ok", "equivalent"),
+    ("muted", "wording"),
+    ("warn", "facts"),
+    ("warn", "arguments"),
+    ("bad", "tool calls"),
+    ("bad", "structure"),
+    ("bad", "only in B"),
+    ("bad", "only in A"),
+    ("bad", "error"),
+    ("warn", "not classed"),
+)
 _NO_PROJECT = SimpleNamespace(slug="none", pk=0, name="none")
 FAMILIES = ("memory", "retrieve", "completion", "tool", "tool", "completion", "custom")
 
@@ -82,6 +95,7 @@ def patterns(request: HttpRequest) -> HttpResponse:
         "run": SimpleNamespace(external_id="pattern"),
         "project": membership.project if membership else _NO_PROJECT,
         "costs": (None, 0, "0.00001", "0.0712", "1234.5"),
+        "differences": DIFFERENCES,
         "durations": (None, 0.4, 86, 1420, 134_000),
     }
     return render(request, "patterns.html", context)

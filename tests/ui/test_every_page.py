@@ -1,0 +1,143 @@
+"""Every page in both themes: nothing logged, nothing asked of another machine, nothing that the
+accessibility rules of axe-core object to."""
+
+from __future__ import annotations
+
+import pytest
+from accounts.route_needs import NEEDS
+from axe_playwright_python.base import AXE_SCRIPT
+from django.urls import reverse
+
+from replay import jobs
+from runs.accounts import keys, links, people
+from runs.accounts.models import Membership, Role, Scope
+from runs.comments import writing
+from runs.models import Run, SavedView
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+RUN = {"slug": "acme", "run_id": "refund-memory"}
+PROJECT = {"slug": "acme"}
+PAGES: dict[str, list[tuple[dict, str]]] = {
+    "accounts:account": [({}, "")],
+    "accounts:projects": [({}, "")],
+    "accounts:settings": [(PROJECT, "")],
+    "accounts:redaction": [(PROJECT, "")],
+    "accounts:members": [(PROJECT, "")],
+    "accounts:keys": [(PROJECT, "")],
+    "accounts:connect": [(PROJECT, "")],
+    "accounts:join": [],
+    "accounts:sign-in-link": [],
+    "runs:list": [
+        (PROJECT, "col=comments&col=agent&col=cost"),
+        (PROJECT, "agent=nobody"),
+        (PROJECT, "cost_min=x"),
+        ({"slug": "empty"}, ""),
+    ],
+    "runs:views": [(PROJECT, "")],
+    "runs:selection-deletion": [(PROJECT, "run=refund-memory")],
+    "runs:sessions": [(PROJECT, "")],
+    "runs:session": [(PROJECT, "id=s1")],
+    "runs:agents": [(PROJECT, "")],
+    "runs:agent": [(PROJECT, "name=refund")],
+    "runs:detail": [
+        (RUN, "at=2"),
+        (RUN, "at=4"),
+        (RUN, "at=5&req=changes&tab=json"),
+        ({**RUN, "run_id": "sql-tool-errors"}, "at=4"),
+        ({**RUN, "run_id": "incident-stream-kept"}, "at=1&tab=stream"),
+    ],
+    "runs:search": [(PROJECT, "q=refund"), (PROJECT, "")],
+    "runs:palette": [(PROJECT, "q=re")],
+    "runs:mentions": [(PROJECT, "")],
+    "runs:import": [(PROJECT, "")],
+    "runs:patterns": [({}, "")],
+    "replay:compare": [
+        (PROJECT, "a=refund-memory&b=sql-tool-errors"),
+        (PROJECT, ""),
+    ],
+    "replay:list": [(PROJECT, "")],
+    "replay:new": [(RUN, "")],
+    "replay:detail": [],
+}
+"""Route → parameters and query string of each state of the page that is looked at; empty where
+they are only known once there is something to look at."""
+NO_PAGES = {
+    *("healthz", "readyz", "accounts:home", "accounts:project", "accounts:first-run"),
+    *("runs:values", "runs:news", "runs:rows", "runs:selection-replay", "runs:selection-export"),
+    *("runs:steps", "runs:growth", "runs:log", "runs:find", "runs:effect", "runs:effect-raw"),
+    *("runs:effect-value", "runs:effect-media", "runs:attachment", "runs:comments", "runs:people"),
+    *("runs:offline", "runs:envelope"),
+    *("replay:body", "replay:panel", "accounts:sign-in"),
+}
+"""Ways elsewhere, parts of pages, files; the page to sign in is looked at by itself."""
+OPTIONS = {"resultTypes": ["violations"], "preload": False}
+COLOURS = {**OPTIONS, "runOnly": ["color-contrast"]}
+FOUND = """async (options) => (await axe.run(document, options)).violations.flatMap((broken) =>
+    broken.nodes.slice(0, 3).map((node) => `${broken.id}: ${node.html.slice(0, 160)}`))"""
+
+
+@pytest.fixture
+def owner(project, make_member, load_log):
+    """An owner of a project in which something of everything is there."""
+    user = make_member("owner")
+    for name in ("refund-memory", "sql-tool-errors", "incident-stream-kept"):
+        load_log(name, agent=name.partition("-")[0], session_id="s1")
+    run = Run.objects.get(external_id="refund-memory")
+    writing.write(run, 4, "@owner is this right?", author=make_member("member"))
+    SavedView.objects.create(project=project, name="Mine", owner=user, query="sort=-cost")
+    keys.mint(project=project, name="CI", scope=Scope.READ)
+    people.create_project(name="Empty", owner=user, slug="empty")
+    return user
+
+
+@pytest.fixture
+def known(owner, monkeypatch) -> dict:
+    """The states of pages about what was just made: a replay that is over, two links."""
+    monkeypatch.setattr(jobs, "ring", lambda public_id: None)
+    run = Run.objects.select_related("project").get(external_id="refund-memory")
+    replay, _ = jobs.create_job(run=run, mode="reconstruct", plan={})
+    jobs.run_job(replay.public_id)
+    member = Membership.objects.select_related("project").get(user=owner, project=run.project)
+    invite = people.invite(by=member, role=Role.VIEWER, email="new@example.com")
+    return {
+        "replay:detail": [({**PROJECT, "replay_id": replay.public_id}, "")],
+        "accounts:join": [({"token": invite}, "")],
+        "accounts:sign-in-link": [({"token": links.make_sign_in(owner)}, "")],
+    }
+
+
+def broken(page, address: str) -> list[str]:
+    """What is wrong with a page: all rules in the light, colours in the dark as well."""
+    page.emulate_media(color_scheme="light")
+    page.goto(address)
+    page.evaluate(AXE_SCRIPT)
+    found = page.evaluate(FOUND, OPTIONS)
+    page.emulate_media(color_scheme="dark")
+    return [f"{address} {one}" for one in found + page.evaluate(FOUND, COLOURS)]
+
+
+def addresses(known: dict) -> list[str]:
+    return [
+        f"{reverse(name, kwargs=named)}{'?' if query else ''}{query}"
+        for name, found in {**PAGES, **known}.items()
+        for named, query in found
+    ]
+
+
+def test_no_page_is_left_out() -> None:
+    shown = {name for name, needs in NEEDS.items() if "GET" in needs and "api" not in name}
+    assert shown - set(PAGES) - NO_PAGES == set()
+
+
+@pytest.mark.timeout(300)
+def test_every_page_in_both_themes(open_page, owner, known) -> None:
+    page = open_page(owner, reduced_motion="reduce")
+    found = [one for address in addresses(known) for one in broken(page, address)]
+    page.goto("/p/acme/runs")
+    page.keyboard.press("Control+k")
+    page.wait_for_selector("#palette [role=option]")
+    page.evaluate(AXE_SCRIPT)
+    found += [f"the palette {one}" for one in page.evaluate(FOUND, OPTIONS)]
+    found += broken(open_page(), "/sign-in")
+    assert found == []
