@@ -10,6 +10,7 @@ from runs.views import (
     imports,
     palette,
     patterns,
+    run_export,
     run_growth,
     run_list,
     run_page,
@@ -50,6 +51,8 @@ effect_urls = [
 run_urls: list[URLPattern | URLResolver] = [
     path("", run_page.run_detail, name="detail"),
     path("/log", effect_files.log, name="log"),
+    path("/envelope", run_export.envelope, name="envelope"),
+    path("/offline", run_export.offline, name="offline"),
     path("/find", search.find_in, name="find"),
     path("/steps", run_page.step_window, name="steps"),
     path("/steps/new", run_growth.growth, name="growth"),

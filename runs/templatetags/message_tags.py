@@ -21,7 +21,7 @@ from runs.messages.loose import clean
 from runs.messages.pieces import Piece, language_of, pieces, split
 from runs.messages.tables import Cell, Table, table
 from runs.messages.turns import opened
-from runs.templatetags.runs_tags import TEXT_SHOWN, isolated
+from runs.templatetags.runs_tags import TEXT_SHOWN, WHOLE, isolated
 
 register = template.Library()
 
@@ -42,6 +42,8 @@ def recorded_text(context: template.Context, text: str, pointer: str) -> SafeStr
     """A text as it was said; as Markdown if the address asks for that one (`md`)."""
     if not text:
         return mark_safe('<div class="said"><span class="muted">empty text</span></div>')
+    if context.get("offline"):
+        return mark_safe(f'<div class="spoken">{_whole(context, text)}</div>')
     params = context["request"].GET
     offered = bool(pointer) and markup.looks_like_markdown(text)
     as_markdown = offered and pointer in params.getlist("md")
@@ -96,6 +98,19 @@ def _said(context: template.Context, shown: str, size: int) -> str:
     )
 
 
+def _whole(context: template.Context, text: str) -> str:
+    """All of a text, for a page that cannot lead to the rest; what is long comes folded."""
+    body = _said(context, text[:TEXT_SHOWN], min(len(text), TEXT_SHOWN))
+    rest = text[TEXT_SHOWN:]
+    if not rest:
+        return body
+    label = f"{len(rest):,} more characters, of {len(text):,} in all"
+    return (
+        f'{body}<details class="more"><summary>{label}</summary>'
+        f'<div class="said" dir="auto">{escape(clean(rest))}</div></details>'
+    )
+
+
 def _short(text: str) -> bool:
     return len(text) <= FOLDED_OVER and text.count("\n") <= LINES_OVER
 
@@ -121,7 +136,7 @@ def _may_colour(context: template.Context, characters: int) -> bool:
 
 
 def _json(context: template.Context, value: Any, pointer: str) -> str:
-    shown = exact.pretty(value, TEXT_SHOWN)
+    shown = exact.pretty(value, WHOLE if context.get("offline") else TEXT_SHOWN)
     text = clean(shown.text)
     cut = _cut(context, pointer, shown.size) if shown.cut else ""
     if _short(text):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -24,17 +25,20 @@ from runs.filters import RunListForm
 from runs.matching import COLUMNS
 from runs.messages import exact, facts
 from runs.messages.loose import clean
+from runs.messages.media import content, sniff
 from runs.messages.parts import Media
 from runs.models import Run
 
 register = template.Library()
 
+WHOLE = 2**31
 TEXT_SHOWN = 16_000
 """Characters of one text on a page; the rest is one click away, with its true size said."""
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _JSON_STRING = re.compile(r'("(?:[^"\\]|\\.)*"?)')
 
 register.filter("duration", display.duration)
+register.filter("instant", display.instant)
 register.filter("bytesize", display.size)
 register.filter("lane", timeline.lane_of)
 
@@ -76,6 +80,12 @@ def pretty(value: object) -> exact.Shown:
     """A recorded value as indented JSON, exact to the digit."""
     shown = exact.pretty(value, TEXT_SHOWN)
     return exact.Shown(clean(shown.text), shown.size, shown.cut)
+
+
+@register.filter
+def pretty_whole(value: object) -> str:
+    """The same to its last character, for a page that cannot lead to the rest."""
+    return isolated(clean(exact.pretty(value, WHOLE).text))
 
 
 @register.filter
@@ -129,6 +139,16 @@ def media_url(context: template.Context, part: Media) -> str:
     seq = view.previous.seq if view is not None and is_gone else effect.seq
     address = reverse("runs:effect-media", args=[slug, run_id, seq])
     return f"{address}?{urlencode({'at': part.pointer, 'of': context.get('of') or 'record'})}"
+
+
+@register.simple_tag
+def drawn(part: Media) -> str:
+    """An image as an address that holds it; empty for what is not safe to draw."""
+    data = content(part) if part.media == "image" else None
+    kind = sniff(data) if data else None
+    if data is None or kind is None or not kind.startswith("image/"):
+        return ""
+    return f"data:{kind};base64,{b64encode(data).decode()}"
 
 
 @register.simple_tag

@@ -81,6 +81,8 @@ NEEDS: dict[str, dict[str, str]] = {
     "runs:steps": {"GET": "viewer"},
     "runs:growth": {"GET": "viewer"},
     "runs:log": {"GET": "viewer"},
+    "runs:envelope": {"GET": "viewer"},
+    "runs:offline": {"GET": "viewer"},
     "runs:find": {"GET": "viewer"},
     "runs:search": {"GET": "viewer"},
     "runs:effect": {"GET": "viewer"},
