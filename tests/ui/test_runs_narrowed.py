@@ -87,3 +87,23 @@ def test_a_key_that_leads_nowhere_says_so(nested) -> None:
     nested.wait_for_selector("#effect[data-at='6']")
     nested.keyboard.press("m")
     expect(nested.locator("#toast")).to_have_text("No later model call")
+
+
+@pytest.mark.parametrize("width", [1024, 1300])
+def test_long_names_leave_the_buttons_on_the_screen(page, load_log, width) -> None:
+    name = "an agent with a name that is really rather long " * 4
+    page.set_viewport_size({"width": width, "height": 900})
+    load_log("refund-memory", agent=name[:190], agent_version="2026.11.30-rc.1+build.77812")
+    page.goto("/p/acme/runs/refund-memory")
+    box = page.get_by_role("link", name="Replay… r").bounding_box()
+    assert box["x"] + box["width"] <= width
+
+
+def test_the_form_of_a_replay_fits_a_phone(page, load_log) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"/p/acme/runs/{load_log('refund-memory', agent='refund')}/replay")
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    wide = page.evaluate("""() => [...document.querySelectorAll("main *")]
+        .filter((el) => el.getBoundingClientRect().right > innerWidth + 1 && el.offsetWidth)
+        .map((el) => el.className || el.tagName)""")
+    assert wide == []
