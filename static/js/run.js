@@ -45,8 +45,11 @@
 
   function markHit(seq) {
     for (const hit of hits()) {
-      hit.toggleAttribute("aria-current", seqOf(hit) === seq);
-      if (seqOf(hit) === seq) hit.scrollIntoView({ block: "nearest" });
+      if (seqOf(hit) !== seq) hit.removeAttribute("aria-current");
+      else {
+        hit.setAttribute("aria-current", "true");
+        hit.scrollIntoView({ block: "nearest" });
+      }
     }
   }
 
