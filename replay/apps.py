@@ -3,3 +3,10 @@ from django.apps import AppConfig
 
 class ReplayConfig(AppConfig):
     name = "replay"
+
+    def ready(self) -> None:
+        from replay.review import counts
+        from runs import curate
+
+        curate.moved.append(counts.runs_moved)
+        curate.ending.append(counts.runs_end)

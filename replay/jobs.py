@@ -28,6 +28,7 @@ from replay.lease import Lease, Lost, Stopped
 from replay.models import MESSAGE, Experiment, Replay, ReplayEffect, ReplayMode
 from replay.modes import prompt, reconstruct
 from replay.outcome import Outcome
+from replay.review.noting import note
 from replay.states import ACTIVE, replay_move
 from rewyn_sdk import canonical_bytes
 from runs.accounts.models import User
@@ -144,7 +145,9 @@ def run_job(public_id: str) -> bool:
         return False
     names = {"replay": public_id, "attempt": lease.attempt}
     try:
-        finish(lease, _outcome(lease))
+        outcome = _outcome(lease)
+        _note(lease.replay)
+        finish(lease, outcome)
     except Lost:
         logger.warning("replay.lost", extra=names)
     except Stopped:
@@ -230,7 +233,25 @@ def take_back(replays: Any, *, lost: int) -> bool:
     settled = _move(replays, "settle", finished_at=timezone.now())
     if back or settled:
         results.interrupt(ReplayEffect.objects.filter(replay__in=ids))
+    if settled:
+        _note_all(ids)
     return back or settled
+
+
+def _note_all(ids: list[int]) -> None:
+    """Of replays that ended without their worker: what they have, somebody should look at."""
+    for replay in Replay.objects.select_related("run").filter(pk__in=ids):
+        _note(replay)
+
+
+def _note(replay: Replay) -> None:
+    """Make divergences of what it has; whatever is wrong with that, the replay itself ends."""
+    try:
+        note(replay)
+    except (DatabaseAway, InterfaceError):
+        raise
+    except Exception:
+        logger.exception("replay.not_noted", extra={"replay": replay.public_id})
 
 
 def sweep(*, fresh: bool = False) -> int:
@@ -260,6 +281,7 @@ def _sweep_one(replay: Replay) -> bool:
         return take_back(silent, lost=1)
     results.interrupt(ReplayEffect.objects.filter(replay=replay))
     text = f"Its worker was lost {replay.lost_workers + 1} times."
+    _note_all([replay.pk])
     return _move(
         silent, "give_up", finished_at=timezone.now(), error_code="workers_lost", error_text=text
     ) or _move(silent, "settle", finished_at=timezone.now())

@@ -214,6 +214,12 @@ class ReplayEffect(models.Model):
     summary = models.CharField(max_length=NAME * 2, blank=True)
     changes = models.JSONField(default=list, blank=True)
     """[{"path", "recorded", "replayed"}]: the first changed JSON pointers, values shortened."""
+    cause = models.JSONField(null=True)
+    """What the class is about (`replay.review.clusters`); null where that was not kept."""
+    request_hash = models.CharField(max_length=FINGERPRINT, blank=True)
+    """Of what was recorded as asked; kept where the answer differs."""
+    baseline = models.ForeignKey("replay.Baseline", models.SET_NULL, null=True, related_name="+")
+    """The accepted answer this one was held against, instead of the recorded one."""
     notes = models.JSONField(default=list, blank=True)
     """[{"code", "path", "message"}]: what could not be carried over as recorded."""
     error_code = models.CharField(max_length=60, blank=True)
@@ -287,3 +293,12 @@ class RunComparison(models.Model):
 
     def __str__(self) -> str:
         return f"{self.a_id} and {self.b_id}"
+
+
+from replay.review.models import (  # noqa: E402, F401  (of this app)
+    Baseline,
+    Cluster,
+    Divergence,
+    ReviewEvent,
+    ReviewRules,
+)

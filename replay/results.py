@@ -90,7 +90,8 @@ def put_off(lease: Lease, row_id: int, **columns: Any) -> bool:
 
 def refuse(lease: Lease, row_id: int, *, code: str, text: str, **columns: Any) -> bool:
     """No answer, and no further call in this go."""
-    columns = {"difference": Difference.ERROR, "error_code": code, "error_text": text, **columns}
+    told = {"error_code": code, "error_text": text, "cause": [f"replayed: {code}"], "summary": ""}
+    columns = {"difference": Difference.ERROR, **told, **columns}
     return _over(lease, _moved(lease, row_id, "refuse", **columns))
 
 

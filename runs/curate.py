@@ -5,7 +5,7 @@ Beside `runs.ingest` the only writer of these tables.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -28,6 +28,11 @@ from runs.models import (
     Tombstone,
 )
 
+Told = list[Callable[[list[int]], None]]
+moved: Told = []
+"""Told of runs (their keys) that were hidden or brought back a moment ago, for what others keep."""
+ending: Told = []
+"""Told of runs that are about to be deleted for good. Both are for the layers above."""
 UNDO_SECONDS = 60
 """So long a deletion by a person can be taken back."""
 _BATCH = 5000
@@ -53,7 +58,13 @@ def mark_deleted(runs: Iterable[Run]) -> datetime:
             unique_fields=["project", "external_id"],
             update_fields=["expires_at"],
         )
+    _tell(moved, [run.pk for run in rows])
     return now
+
+
+def _tell(whom: Told, runs: list[int]) -> None:
+    for told in whom:
+        told(runs)
 
 
 def undelete(project: Project, at: datetime) -> int:
@@ -62,9 +73,11 @@ def undelete(project: Project, at: datetime) -> int:
         return 0
     with bulk.turn():
         marked = Run.everything.of(project).filter(deleted_at=at)
-        ids = list(marked.values_list("external_id", flat=True))
+        rows = list(marked.values_list("pk", "external_id"))
         found = marked.update(deleted_at=None)
+        ids = [external_id for _, external_id in rows]
         Tombstone.objects.filter(project=project, external_id__in=ids).delete()
+    _tell(moved, [pk for pk, _ in rows])
     return found
 
 
@@ -107,6 +120,8 @@ def delete_run(run: Run) -> None:
 def _delete(run: Run, among: QuerySet[Run]) -> bool:
     """Delete a run if it is still one of these: it may have been brought back a moment ago."""
     until = timezone.now() + timedelta(days=settings.TOMBSTONE_DAYS)
+    if among.filter(pk=run.pk).exists():  # nobody can bring it back any more
+        _tell(ending, [run.pk])
     with transaction.atomic():
         # An UPDATE locks the row: an append that is going on ends first, a later one finds nothing.
         if not among.filter(pk=run.pk).update(updated_at=timezone.now()):
@@ -131,6 +146,7 @@ def delete_project_runs(project: Project) -> None:
     """
     runs = Run.everything.filter(project=project).order_by("pk")
     while batch := list(runs.values_list("pk", flat=True)[:_RUNS_AT_ONCE]):
+        _tell(ending, batch)
         with transaction.atomic():
             Run.everything.filter(pk__in=batch).update(updated_at=timezone.now())  # locks the rows
             _delete_rows_of(batch)

@@ -21,7 +21,7 @@ from django.db import DataError
 from django.utils import timezone
 
 from replay import answers, recording, results
-from replay.compare import Comparison, compare
+from replay.compare import Comparison, Side, compare
 from replay.dialects import Answer, Overrides
 from replay.lease import Lease, Stopped, stop
 from replay.models import MESSAGE, CallState, Replay, ReplayEffect
@@ -41,6 +41,7 @@ from replay.providers import (
     send,
 )
 from replay.questions import Controls
+from replay.review import baselines, clusters
 from replay.shown import cut, shown
 from replay.wire import wire_of
 from runs import segments
@@ -111,6 +112,7 @@ class _Asking:
         self.controls = Controls.of_json(lease.replay.controls)
         self.flights: Flights[_Waiting, Result] = Flights(settings.REPLAY_PARALLEL_CALLS)
         self.halted = False
+        self.accepted = baselines.Accepted(lease.replay.project_id)
         rows = ReplayEffect.objects.filter(replay=lease.replay).for_list()
         open_rows = rows.exclude(state__in=(CallState.ANSWERED, CallState.FAILED))
         self.waiting = [(0.0, row.seq, _Waiting(row)) for row in open_rows]
@@ -204,21 +206,31 @@ class _Asking:
             self._fail(waiting, result)
 
     def _store(self, waiting: _Waiting, result: Result, answer: Answer) -> None:
-        found = compare(
-            answers.recorded_side(waiting.record), answer, answers.schema_of(waiting.record)
-        )
+        found, judged = self._judged(waiting, answer)
         stored = results.answer(
             self.lease,
             waiting.row.pk,
             answer=answers.pack(answer),
             model=clean(answer.model or "")[:NAME],
             finish_reason=clean(answer.finish_reason or "")[:40],
-            **_compared(found),
+            **judged,
             **_exchanged(result),
             **self._usage(answer),
         )
         if stored and found.difference.is_change and self.controls.strict:
             self.halted = True
+
+    def _judged(self, waiting: _Waiting, answer: Answer) -> tuple[Comparison, dict[str, Any]]:
+        """How an answer differs, from the recorded one or from one that somebody accepted."""
+        record, effect = waiting.record, waiting.row.effect
+        side, schema = answers.recorded_side(record), answers.schema_of(record)
+        found = compare(side, answer, schema)
+        if not found.difference.is_change or effect is None:
+            return found, _compared(found, side, answer)
+        asked = baselines.request_hash(record)
+        held, by = self.accepted.held(effect.key, asked, answer, found, schema)
+        other = answers.unpack(bytes(by.answer)) if by else side
+        return held, {**_compared(held, other, answer), "baseline": by, "request_hash": asked}
 
     def _fail(self, waiting: _Waiting, result: Result) -> None:
         row, error = waiting.row, result.error
@@ -230,8 +242,11 @@ class _Asking:
             results.put_off(self.lease, row.pk, **told)
             heapq.heappush(self.waiting, (time.monotonic() + wait, row.seq, waiting))
             return
-        found = compare(answers.recorded_side(waiting.record), side)
-        columns = {**_compared(found), **_exchanged(result)}
+        recorded = answers.recorded_side(waiting.record)
+        columns = {
+            **_compared(compare(recorded, side), recorded, side),
+            **_exchanged(result),
+        }
         results.refuse(
             self.lease, row.pk, code=told["error_code"], text=told["error_text"], **columns
         )
@@ -270,7 +285,7 @@ def price(usage: Usage, replay: Replay, models: tuple[str, ...], provider: str) 
     )
 
 
-def _compared(found: Comparison) -> dict[str, Any]:
+def _compared(found: Comparison, recorded: Side, replayed: Side) -> dict[str, Any]:
     changes = [
         {"path": cut(c.path), "recorded": shown(c.recorded), "replayed": shown(c.replayed)}
         for c in found.changes
@@ -280,6 +295,7 @@ def _compared(found: Comparison) -> dict[str, Any]:
         "difference": found.difference,
         "summary": clean(summary)[: NAME * 2],
         "changes": changes,
+        "cause": clusters.cause(found, recorded, replayed),
     }
 
 

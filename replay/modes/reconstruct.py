@@ -19,6 +19,7 @@ from replay.models import CallState, Proven, Replay, ReplayEffect
 from replay.outcome import Outcome
 from replay.proof import Finding, Line, Proof, Prover
 from replay.results import KEPT_MISMATCHES
+from replay.review.clusters import general
 from replay.shown import cut, shown
 from runs.models import Effect, Run
 
@@ -95,6 +96,7 @@ def _rows(lease: Lease, proof: Proof, effects: list[tuple[int, int]]) -> Iterato
             difference=_difference(verdict, found),
             summary=cut(found.text if found else str(Proven(verdict).label)),
             changes=[_change(found)] if found else [],
+            cause=[cut(general(found.path))] if found else [],
         )
 
 

@@ -61,7 +61,7 @@ def counts(run: Run, first: int, last: int) -> dict[int, int]:
     """How many comments effects have, of those from one position to another."""
     if not run.comment_count:
         return {}
-    found = Comment.objects.filter(run_id=run.pk, seq__range=(first, last)).order_by()
+    found = Comment.objects.filter(run_id=run.pk, seq__range=(first, last), about="").order_by()
     return dict(found.values_list("seq").annotate(Count("pk")))
 
 

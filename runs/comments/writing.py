@@ -20,13 +20,16 @@ class Unsayable(ValueError):
     """A text that is no comment; the message says why."""
 
 
-def write(run: Run, seq: int, text: str, *, author: User | None, signed: str = "") -> Comment:
-    """Say something about an effect; raises Unsayable. `signed` names who is no person."""
+def write(
+    run: Run, seq: int, text: str, *, author: User | None, signed: str = "", about: str = ""
+) -> Comment:
+    """Say something about an effect, or of what is `about` it; raises Unsayable. `signed` names
+    who is no person."""
     text = _checked(text)
     name = signed or (shown_name(author.name, author.email) if author else "")
     with bulk.turn():
         comment = Comment.objects.create(
-            run=run, seq=seq, author=author, signed=clean(name)[:200], text=text
+            run=run, seq=seq, about=about, author=author, signed=clean(name)[:200], text=text
         )
         _mention(comment, run.project_id, author)
         _count(run.pk, 1)

@@ -57,7 +57,7 @@ def comment(request: HttpRequest, slug: str, comment_id: int) -> HttpResponse:
         writing.edit(found, request.POST.get("text", ""))
     except writing.Unsayable as error:
         problem = str(error)
-    return _thread(request, found.run, found.seq, problem=problem)
+    return _thread(request, found.run, found.seq, problem=problem, about=found.about)
 
 
 @require_POST
@@ -69,7 +69,7 @@ def deletion(request: HttpRequest, slug: str, comment_id: int) -> HttpResponse:
         raise PermissionDenied("This is somebody else's comment.")
     writing.delete(found)
     found.run.refresh_from_db(fields=["comment_count"])
-    return _thread(request, found.run, found.seq)
+    return _thread(request, found.run, found.seq, about=found.about)
 
 
 @require_safe
@@ -89,9 +89,17 @@ def _comment_or_404(member: Membership, comment_id: int) -> Comment:
 
 
 def _thread(
-    request: HttpRequest, run: Run, seq: int, *, problem: str = "", draft: str = ""
+    request: HttpRequest,
+    run: Run,
+    seq: int,
+    *,
+    problem: str = "",
+    draft: str = "",
+    about: str = "",
 ) -> HttpResponse:
     """The thread alone for htmx, else the page it stands on."""
+    if about:
+        return _of_a_divergence(request, run, about, problem)
     if request.headers.get("HX-Request"):
         reader: Membership = request.membership  # type: ignore[attr-defined]
         context = thread_context(reader, run, seq) | {"problem": problem, "draft": draft}
@@ -100,6 +108,16 @@ def _thread(
         messages.error(request, problem)
     page = reverse("runs:detail", args=[run.project.slug, run.external_id])
     return redirect(f"{page}?at={seq}#comments")
+
+
+def _of_a_divergence(request: HttpRequest, run: Run, about: str, problem: str) -> HttpResponse:
+    """Its thread stands on a page of another app, which is asked for whole."""
+    if problem:
+        messages.error(request, problem)
+    page = f"{reverse('replay:divergence', args=[run.project.slug, about])}#comments"
+    if request.headers.get("HX-Request"):
+        return HttpResponse(headers={"HX-Redirect": page})
+    return redirect(page)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -1,0 +1,1 @@
+"""What a team decides of differences: divergences, their clusters, verdicts and baselines."""

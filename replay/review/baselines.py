@@ -1,0 +1,145 @@
+"""Accepted answers: what later replays are held against, beside what was recorded."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from replay import answers
+from replay.compare import Comparison, compare, document
+from replay.dialects.answer import Answer
+from replay.models import CallState
+from replay.review.models import Baseline, Divergence, EventKind, ReviewEvent
+from replay.review.people import Decider
+from replay.review.turns import turn_of
+from rewyn_sdk.canonical import canonical_json
+from rewyn_sdk.errors import DecodeError
+from rewyn_sdk.facts import as_object
+from rewyn_sdk.match import normalised
+from runs import bulk
+
+BATCH = 500
+MOST = 20
+"""Accepted answers of one request that a new answer is held against, the newest."""
+
+
+def request_hash(record: Mapping[str, Any]) -> str:
+    """The name of what a record asked: as matching compares it, so ids of calls do not matter."""
+    kind = as_object(record.get("kind"))
+    with suppress(DecodeError):  # of an older shape: as it stands
+        kind = normalised(kind)
+    return _hash(kind)
+
+
+def answer_hash(answer: Answer) -> str:
+    """The name of what was said and called."""
+    said = document(answer)
+    said.pop("finish_reason")
+    return _hash(said)
+
+
+def _hash(value: Any) -> str:
+    data = canonical_json(value).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+class Accepted:
+    """The baselines of a project as one replay meets them: a project without any costs a query."""
+
+    def __init__(self, project_id: int) -> None:
+        self.holding = Baseline.objects.holding().filter(project_id=project_id)
+        self._keys = set(self.holding.values_list("effect_key", flat=True).distinct())
+
+    def held(
+        self, effect_key: str, asked: str, answer: Answer, found: Comparison, schema: Any = None
+    ) -> tuple[Comparison, Baseline | None]:
+        """The mildest comparison: `found`, with the recording, or that with an accepted answer."""
+        if effect_key not in self._keys:
+            return found, None
+        of_request = self.holding.filter(effect_key=effect_key, request_hash=asked)
+        best: tuple[Comparison, Baseline | None] = found, None
+        for baseline in of_request.order_by("-pk")[:MOST]:
+            other = compare(answers.unpack(bytes(baseline.answer)), answer, schema)
+            if other.difference.severity < best[0].difference.severity:
+                best = other, baseline
+        return _told(*best)
+
+
+def _told(found: Comparison, baseline: Baseline | None) -> tuple[Comparison, Baseline | None]:
+    if baseline is None:
+        return found, None
+    why = f": {baseline.reason}" if baseline.reason else ""
+    summary = f"accepted by {baseline.signed}{why}"
+    as_what = "differs from baseline" if found.difference.is_change else "same as baseline"
+    said = f"; {found.summary}" if found.difference.is_change and found.summary else ""
+    return Comparison(found.difference, f"{as_what}{said}, {summary}", found.changes), baseline
+
+
+def keep(event: ReviewEvent, only: Collection[int] | None = None) -> int:
+    """Make the answers that a verdict accepted baselines, or `only` some; how many there are."""
+    covered = Divergence.objects.filter(decision=event, row__state=CallState.ANSWERED)
+    if only is not None:
+        covered = covered.filter(pk__in=only)
+    covered = covered.exclude(row__answer=None).exclude(row__request_hash="")
+    columns = ("pk", "run_id", "row__effect__key", "row__request_hash", "row__answer")
+    kept, last = 0, 0
+    while rows := list(covered.filter(pk__gt=last).order_by("pk").values_list(*columns)[:BATCH]):
+        last = rows[-1][0]
+        made = [_baseline(event, *row) for row in rows]
+        Baseline.objects.bulk_create(made, ignore_conflicts=True)
+        kept += len(made)
+    return kept
+
+
+def _baseline(
+    event: ReviewEvent, divergence: int, run: int, key: str, asked: str, data: bytes
+) -> Baseline:
+    return Baseline(
+        project_id=event.project_id,
+        run_id=run,
+        divergence_id=divergence,
+        event=event,
+        effect_key=key,
+        request_hash=asked,
+        answer_hash=answer_hash(answers.unpack(bytes(data))),
+        answer=bytes(data),
+        reason=event.reason,
+        signed=event.signed,
+    )
+
+
+def withdraw(members: QuerySet[Divergence], event: ReviewEvent) -> None:
+    """End the baselines of divergences whose verdict another event replaces or takes back."""
+    holding = Baseline.objects.holding().filter(divergence__in=members.order_by().values("pk"))
+    holding.update(revoked_at=event.created_at, revoked_by=event.signed)
+
+
+def keep_again(event: ReviewEvent, replaced_by: ReviewEvent) -> None:
+    """Bring back the baselines of a verdict that ended when another one replaced it."""
+    ended = Baseline.objects.filter(event=event, revoked_at=replaced_by.created_at)
+    if only := list(ended.values_list("divergence", flat=True)):
+        keep(event, only)
+
+
+def revoke(baseline: Baseline, by: Decider) -> bool:
+    """End a baseline: later replays are held against the recording again. False if it was over."""
+    with bulk.turn():
+        turn_of(baseline.project_id)
+        holding = Baseline.objects.holding().filter(pk=baseline.pk)
+        if not holding.update(revoked_at=timezone.now(), revoked_by=by.signed):
+            return False
+        ReviewEvent.objects.create(
+            project_id=baseline.project_id,
+            cluster_id=baseline.divergence.cluster_id,
+            divergence_id=baseline.divergence_id,
+            kind=EventKind.BASELINE_REVOKED,
+            count=1,
+            user=by.user,
+            signed=by.signed,
+        )
+    return True

@@ -1,0 +1,282 @@
+"""Verdicts, their undoing, assignments and comments: the only place that decides.
+
+Whoever decides says which version they saw. What somebody else changed in between is told, never
+overwritten: `AlreadyDecided` holds what the first one did.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, F, QuerySet
+
+from replay.review import baselines
+from replay.review.counts import move
+from replay.review.models import (
+    REASON,
+    VERDICTS,
+    Cluster,
+    Divergence,
+    EventKind,
+    ReviewEvent,
+    State,
+)
+from replay.review.people import Decider
+from replay.review.turns import turn_of
+from runs import bulk
+from runs.accounts.models import User
+from runs.comments import writing
+from runs.comments.models import Comment
+from runs.comments.names import shown_name
+from runs.messages.loose import clean
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What somebody decided: a verdict, why, and whether answers accepted become baselines."""
+
+    verdict: str
+    reason: str = ""
+    baseline: bool = True
+
+
+class AlreadyDecided(Exception):
+    """Somebody was first. `event` is what they did, None where there is nothing left to decide."""
+
+    def __init__(self, event: ReviewEvent | None) -> None:
+        super().__init__(told(event) if event else "There is nothing left to decide here.")
+        self.event = event
+
+
+class Unruly(ValueError):
+    """A verdict that is none; the message says why."""
+
+
+def told(event: ReviewEvent) -> str:
+    """What an event did, in a sentence."""
+    who = event.signed or "A retry"
+    if event.kind == EventKind.VERDICT:
+        why = f" (“{event.reason}”)" if event.reason else ""
+        return f"Already decided by {who}: {event.verdict}{why}."
+    if event.kind == EventKind.UNDO:
+        return f"{who} took back a verdict meanwhile."
+    return "A retry gave another answer meanwhile."
+
+
+def checked(verdict: str, reason: str, *, baseline: bool = True) -> Ruling:
+    """A ruling of what was sent; Unruly for what cannot be one."""
+    if verdict not in VERDICTS:
+        raise Unruly(f"A verdict is one of {', '.join(VERDICTS)}.")
+    reason = clean(reason.replace("\r\n", "\n")).strip()
+    if len(reason) > REASON:
+        raise Unruly(f"A reason has at most {REASON:,} characters; this has {len(reason):,}.")
+    return Ruling(verdict, reason, baseline)
+
+
+# --- Verdicts ----------------------------------------------------------------------------------
+
+
+def decide(divergence: Divergence, ruling: Ruling, by: Decider, *, seen: int) -> ReviewEvent:
+    """Judge one; a verdict that was there is replaced when `seen` is its version."""
+    with bulk.turn():
+        turn_of(divergence.project_id)
+        now = Divergence.objects.get(pk=divergence.pk)
+        if now.version != seen or not now.is_current:
+            raise AlreadyDecided(_last_of(now))
+        detail = {"before": now.state, "decision": now.decision_id}
+        event = _event(now.cluster_id, now.project_id, by, ruling, divergence=now, detail=detail)
+        _rule(Divergence.objects.filter(pk=now.pk), event, ruling)
+    return event
+
+
+def decide_cluster(
+    cluster: Cluster,
+    ruling: Ruling,
+    by: Decider,
+    *,
+    seen: int,
+    up_to: int,
+    instead_of: ReviewEvent | None = None,
+) -> ReviewEvent:
+    """Judge the open members up to `up_to`, the newest that was there to be seen; with
+    `instead_of` those that this earlier verdict covers."""
+    with bulk.turn():
+        turn_of(cluster.project_id)
+        if Cluster.objects.get(pk=cluster.pk).version != seen:
+            raise AlreadyDecided(_last_of_cluster(cluster))
+        members = _open(cluster).filter(pk__lte=up_to)
+        detail: dict[str, Any] = {"before": State.OPEN, "decision": None}
+        if instead_of is not None:
+            members = Divergence.objects.filter(cluster=cluster, decision=instead_of)
+            detail = {"before": instead_of.verdict, "decision": instead_of.pk}
+        if not members.exists():
+            raise AlreadyDecided(_last_of_cluster(cluster))
+        event = _event(cluster.pk, cluster.project_id, by, ruling, detail=detail)
+        _rule(members, event, ruling)
+    return event
+
+
+def _open(cluster: Cluster) -> QuerySet[Divergence]:
+    return Divergence.objects.filter(cluster=cluster, state=State.OPEN, run__deleted_at=None)
+
+
+def _event(
+    cluster_id: int, project_id: int, by: Decider, ruling: Ruling, **more: Any
+) -> ReviewEvent:
+    return ReviewEvent(
+        cluster_id=cluster_id,
+        project_id=project_id,
+        kind=EventKind.VERDICT,
+        verdict=ruling.verdict,
+        reason=ruling.reason,
+        user=by.user,
+        signed=by.signed,
+        **more,
+    )
+
+
+def _rule(members: QuerySet[Divergence], event: ReviewEvent, ruling: Ruling) -> None:
+    """Give members a verdict: they are counted first, while they still tell what was before."""
+    before, runs = _tally(members)
+    event.count = sum(before.values())
+    event.detail["baseline"] = ruling.baseline
+    event.save()
+    if before[State.ACCEPTED]:
+        baselines.withdraw(members, event)
+    members.order_by().update(state=ruling.verdict, decision=event, version=F("version") + 1)
+    _count(event.cluster_id, before, Counter({ruling.verdict: event.count}), runs)
+    if ruling.verdict == State.ACCEPTED and ruling.baseline:
+        baselines.keep(event)
+
+
+def _tally(members: QuerySet[Divergence]) -> tuple[Counter[str], Counter[int]]:
+    """How many there are in each state, and in each run."""
+    states: Counter[str] = Counter()
+    runs: Counter[int] = Counter()
+    found = members.order_by().values_list("state", "run_id").annotate(count=Count("pk"))
+    for state, run_id, count in found:
+        states[state] += count
+        runs[run_id] += count
+    return states, runs
+
+
+def _count(cluster_id: int, before: Counter[str], after: Counter[str], runs: Counter[int]) -> None:
+    opened = after[State.OPEN] - before[State.OPEN]
+    sign = (opened > 0) - (opened < 0)
+    for state in sorted({*before, *after}):
+        change = {cluster_id: after[state] - before[state]}
+        by_run = {run: sign * count for run, count in runs.items()}
+        move(state, clusters=change, runs=by_run if state == State.OPEN else None)
+    Cluster.objects.filter(pk=cluster_id).update(version=F("version") + 1)
+
+
+def _last_of(divergence: Divergence) -> ReviewEvent | None:
+    """What was done last to one: by itself, or with its cluster."""
+    events = ReviewEvent.objects.exclude(kind=EventKind.COMMENT)
+    if divergence.decision_id:
+        return events.get(pk=divergence.decision_id)
+    return events.filter(divergence=divergence).order_by("-pk").first() or _last_of_cluster(
+        divergence.cluster
+    )
+
+
+def _last_of_cluster(cluster: Cluster) -> ReviewEvent | None:
+    kinds = (EventKind.VERDICT, EventKind.UNDO)
+    return ReviewEvent.objects.filter(cluster=cluster, kind__in=kinds).order_by("-pk").first()
+
+
+# --- Undo --------------------------------------------------------------------------------------
+
+
+def undo(event: ReviewEvent, by: Decider) -> ReviewEvent:
+    """Take a verdict back: what it still covers is as it was before. What somebody judged anew
+    since stays; AlreadyDecided when that is all of it, or it was taken back already."""
+    with bulk.turn():
+        turn_of(event.project_id)
+        if done := ReviewEvent.objects.filter(undoes=event).first():
+            raise AlreadyDecided(done)
+        members = Divergence.objects.filter(decision=event, is_current=True)
+        states, runs = _tally(members)
+        if not states:
+            raise AlreadyDecided(_last_of_cluster(event.cluster))
+        undone = _undo_event(event, by, sum(states.values()))
+        baselines.withdraw(members, undone)
+        _restore(members, event, undone)
+        back = Counter({event.detail["before"]: undone.count})
+        _count(event.cluster_id, states, back, runs)
+    return undone
+
+
+def _undo_event(event: ReviewEvent, by: Decider, count: int) -> ReviewEvent:
+    return ReviewEvent.objects.create(
+        project_id=event.project_id,
+        cluster_id=event.cluster_id,
+        divergence_id=event.divergence_id,
+        kind=EventKind.UNDO,
+        verdict=event.verdict,
+        count=count,
+        undoes=event,
+        user=by.user,
+        signed=by.signed,
+    )
+
+
+def _restore(members: QuerySet[Divergence], event: ReviewEvent, undone: ReviewEvent) -> None:
+    earlier = ReviewEvent.objects.filter(pk=event.detail["decision"]).first()
+    members.order_by().update(
+        state=event.detail["before"], decision=earlier, version=F("version") + 1
+    )
+    if earlier is not None:
+        baselines.keep_again(earlier, event)
+
+
+def last_verdict(user: User, project_id: int) -> ReviewEvent | None:
+    """The newest verdict of a person that can be taken back."""
+    mine = ReviewEvent.objects.filter(user=user, project_id=project_id, kind=EventKind.VERDICT)
+    newest = mine.select_related("undone_by").order_by("-pk")[:20]
+    return next((one for one in newest if not hasattr(one, "undone_by")), None)
+
+
+# --- Beside verdicts ---------------------------------------------------------------------------
+
+
+def assign(cluster: Cluster, whom: User | None, by: Decider) -> None:
+    """Make a cluster somebody's, or nobody's."""
+    name = shown_name(whom.name, whom.email) if whom else ""
+    with bulk.turn():
+        turn_of(cluster.project_id)
+        if not Cluster.objects.filter(pk=cluster.pk).exclude(assignee=whom).update(assignee=whom):
+            return
+        ReviewEvent.objects.create(
+            project_id=cluster.project_id,
+            cluster=cluster,
+            kind=EventKind.ASSIGNED,
+            detail={"whom": clean(name)[:200]},
+            user=by.user,
+            signed=by.signed,
+        )
+
+
+def comment(divergence: Divergence, text: str, by: Decider) -> Comment:
+    """Say something about a divergence; raises `writing.Unsayable`."""
+    with bulk.turn():
+        said = writing.write(
+            divergence.run,
+            divergence.seq,
+            text,
+            author=by.user,
+            signed=by.signed,
+            about=divergence.public_id,
+        )
+        ReviewEvent.objects.create(
+            project_id=divergence.project_id,
+            cluster_id=divergence.cluster_id,
+            divergence=divergence,
+            kind=EventKind.COMMENT,
+            comment=said,
+            user=by.user,
+            signed=by.signed,
+        )
+    return said

@@ -1,0 +1,201 @@
+"""Divergences arise: what a replay has stored so far, held against what is known of it.
+
+Asked as often as one likes, it gives the same: at the end of every attempt, whoever ends it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from django.db.models import F, Q, QuerySet
+
+from replay.differences import Difference
+from replay.models import CallState, Replay, ReplayEffect
+from replay.review import clusters
+from replay.review.counts import move
+from replay.review.models import Cluster, Divergence, EventKind, ReviewEvent, State
+from replay.review.turns import minimum_of, turn_of
+from runs import bulk
+
+BATCH = 500
+OVER = (CallState.ANSWERED, CallState.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A row that differs enough."""
+
+    row: ReplayEffect
+    digest: str
+    cause: tuple[str, ...]
+    fingerprint: str
+
+
+@dataclass(slots=True)
+class Found:
+    """What is to be written."""
+
+    new: list[Seen] = field(default_factory=list)
+    changed: list[tuple[Divergence, Seen]] = field(default_factory=list)
+    resolved: list[Divergence] = field(default_factory=list)
+    replaced: list[Divergence] = field(default_factory=list)
+
+
+def note(replay: Replay) -> None:
+    """Make divergences of a replay's rows, from the project's minimum class up."""
+    known = list(_current(replay).values_list("seq", flat=True))
+    seen = {one.row.seq: one for one in _seen(replay, minimum_of(replay.project_id), known)}
+    if not seen and not known:
+        return
+    with bulk.turn():
+        turn_of(replay.project_id)
+        found = _held_against(replay, seen)
+        _write(replay, found)
+
+
+def _current(replay: Replay) -> QuerySet[Divergence]:
+    return Divergence.objects.filter(replay=replay, is_current=True)
+
+
+def _seen(replay: Replay, minimum: Difference, known: Sequence[int]) -> Iterator[Seen]:
+    """Rows from the minimum up, and those noted before, whatever the minimum was then."""
+    graver = [each.value for each in Difference if each.severity >= minimum.severity]
+    changes = [each.value for each in Difference if each.is_change]
+    wanted = Q(difference__in=graver) | Q(difference__in=changes, seq__in=known)
+    rows = ReplayEffect.objects.filter(wanted, replay=replay, state__in=OVER)
+    rows = rows.select_related("effect").only(
+        "replay_id", "seq", "state", "difference", "summary", "error_text", "cause", "changes",
+        "answer", "effect__key",
+    )  # fmt: skip
+    for row in rows.order_by("seq"):
+        cause = tuple(row.cause) if row.cause is not None else _by_paths(row)
+        key = row.effect.key if row.effect else ""
+        digest = clusters.digest(row.difference, replay.run.agent, key, cause)
+        yield Seen(row, digest, cause, _fingerprint(row, digest))
+
+
+def _by_paths(row: ReplayEffect) -> tuple[str, ...]:
+    """Of a row stored before causes were kept."""
+    return tuple(sorted({clusters.general(change["path"]) for change in row.changes}))
+
+
+def _fingerprint(row: ReplayEffect, digest: str) -> str:
+    answer = bytes(row.answer) if row.answer else f"{row.summary}\n{row.error_text}".encode()
+    return hashlib.blake2b(digest.encode() + answer, digest_size=16).hexdigest()
+
+
+def _held_against(replay: Replay, seen: dict[int, Seen]) -> Found:
+    """What is new, what a retry changed, and what it mended. A verdict stays with its answer."""
+    found, left = Found(), dict(seen)
+    known = {one.seq: one for one in _current(replay)}
+    over = _over(replay, [seq for seq in known if seq not in seen])
+    for seq, divergence in known.items():
+        now = left.pop(seq, None)
+        if now is not None and now.fingerprint == divergence.fingerprint:
+            continue
+        if now is None and seq not in over:
+            continue  # it is being asked again
+        if divergence.state != State.OPEN:
+            found.replaced.append(divergence)
+            found.new += [now] if now else []
+        elif now is None:
+            found.resolved.append(divergence)
+        else:
+            found.changed.append((divergence, now))
+    found.new += left.values()
+    return found
+
+
+def _over(replay: Replay, seqs: Sequence[int]) -> set[int]:
+    """Of these positions those whose answer no longer is what the divergence was made of."""
+    rows = ReplayEffect.objects.filter(replay=replay, seq__in=seqs, state__in=OVER)
+    return set(rows.filter(~Q(difference="")).values_list("seq", flat=True)) if seqs else set()
+
+
+def _write(replay: Replay, found: Found) -> None:
+    ids = _clusters(replay, [*found.new, *(seen for _, seen in found.changed)])
+    changes: Counter[int] = Counter()
+    gone = [one.pk for one in (*found.replaced, *found.resolved)]
+    Divergence.objects.filter(pk__in=gone).update(is_current=False, version=F("version") + 1)
+    resolved = Divergence.objects.filter(pk__in=[one.pk for one in found.resolved])
+    resolved.update(state=State.RESOLVED)
+    for divergence in found.resolved:
+        changes[divergence.cluster_id] -= 1
+    for divergence, seen in found.changed:
+        changes[divergence.cluster_id] -= 1
+        changes[ids[seen.digest]] += 1
+        _change(divergence, seen, ids[seen.digest])
+    made = [_divergence(replay, seen, ids[seen.digest]) for seen in found.new]
+    Divergence.objects.bulk_create(made, batch_size=BATCH)
+    changes.update(one.cluster_id for one in made)
+    _tell(found)
+    more = len(made) - len(found.resolved)
+    move("open", clusters=changes, runs={replay.run_id: more})
+
+
+def _clusters(replay: Replay, seen: Sequence[Seen]) -> dict[str, int]:
+    """The clusters of what was seen, by digest; those not there yet are made."""
+    by_digest = {one.digest: one for one in seen}
+    rows = [_cluster(replay, one) for one in by_digest.values()]
+    Cluster.objects.bulk_create(rows, batch_size=BATCH, ignore_conflicts=True)
+    mine = Cluster.objects.filter(project_id=replay.project_id)
+    ids: dict[str, int] = {}
+    names = list(by_digest)
+    for start in range(0, len(names), BATCH):
+        some = mine.filter(digest__in=names[start : start + BATCH])
+        ids |= dict(some.values_list("digest", "pk"))
+    return ids
+
+
+def _cluster(replay: Replay, seen: Seen) -> Cluster:
+    return Cluster(
+        project_id=replay.project_id,
+        digest=seen.digest,
+        difference=seen.row.difference,
+        severity=Difference(seen.row.difference).severity,
+        agent=replay.run.agent,
+        effect_key=seen.row.effect.key if seen.row.effect else "",
+        cause=list(seen.cause),
+    )
+
+
+def _divergence(replay: Replay, seen: Seen, cluster_id: int) -> Divergence:
+    return Divergence(
+        project_id=replay.project_id,
+        cluster_id=cluster_id,
+        run_id=replay.run_id,
+        replay=replay,
+        row=seen.row,
+        seq=seen.row.seq,
+        difference=seen.row.difference,
+        summary=seen.row.summary or seen.row.error_text[:200],
+        fingerprint=seen.fingerprint,
+    )
+
+
+def _change(divergence: Divergence, seen: Seen, cluster_id: int) -> None:
+    """An open one says what the retry gave; nobody has judged it yet."""
+    Divergence.objects.filter(pk=divergence.pk).update(
+        cluster_id=cluster_id,
+        row=seen.row,
+        difference=seen.row.difference,
+        summary=seen.row.summary or seen.row.error_text[:200],
+        fingerprint=seen.fingerprint,
+        version=F("version") + 1,
+    )
+
+
+def _tell(found: Found) -> None:
+    told = [(EventKind.RESOLVED, one) for one in found.resolved]
+    told += [(EventKind.REPLACED, one) for one in found.replaced]
+    told += [(EventKind.REPLACED, one) for one, _ in found.changed]
+    events = [
+        ReviewEvent(
+            project_id=one.project_id, cluster_id=one.cluster_id, divergence=one, kind=kind, count=1
+        )
+        for kind, one in told
+    ]
+    ReviewEvent.objects.bulk_create(events, batch_size=BATCH)
