@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.http import QueryDict
 from django.test.utils import CaptureQueriesContext
-from query_plan import plan
+from query_plan import plan, shrink
 
 from runs import matching
 from runs.accounts.models import Project
@@ -35,6 +35,7 @@ def thirty_runs(project) -> None:
         for n, run in enumerate(Run.objects.order_by("external_id"))
         for kind, size in (("tool", 2), ("tag", 5))
     )  # fmt: skip
+    shrink("runs_run")
 
 
 def statements(project, query: str) -> list[str]:
