@@ -16,6 +16,7 @@ from functools import lru_cache
 from urllib.parse import urlsplit, urlunsplit
 
 from replay.dialects import CHAT, MESSAGES, RESPONSES
+from replay.providers.addresses import Policy
 
 OPENAI_URL = "https://api.openai.com/v1"
 ANTHROPIC_URL = "https://api.anthropic.com"
@@ -39,7 +40,10 @@ class Provider:
     """Where to ask and with what key. The key is in no ``repr``; never store a provider.
 
     ``api`` fixes the API to ask; without it, it follows from the recording. ``hidden`` are the keys
-    of all providers here: a gateway may say back one that was not sent to it now.
+    of all providers here: a gateway may say back one that was not sent to it now. ``kind`` says
+    whose manner of an API it is, where the name does not. ``policy`` bounds which addresses are
+    asked; without one it is the operator who named the base URL, and only what is never asked is
+    refused.
     """
 
     name: str
@@ -48,6 +52,8 @@ class Provider:
     headers: Mapping[str, str] = field(default_factory=dict)
     bearer: bool = True
     api: str | None = None
+    kind: str = ""
+    policy: Policy | None = None
     hidden: tuple[str, ...] = field(default=(), repr=False)
 
     def url(self, api: str) -> str:

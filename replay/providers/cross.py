@@ -15,9 +15,12 @@ import httpx2
 from replay.dialects import CHAT, MESSAGES, Note
 from replay.dialects.loose import mapping, parsed
 from replay.providers.calls import Call
-from replay.providers.direct import CONNECT_SECONDS, send_direct, ssl_context
+from replay.providers.catalog import Provider
+from replay.providers.direct import CONNECT_SECONDS, send_direct
 from replay.providers.exchange import Exchange, Result
 from replay.providers.fidelity import notes_from_wire
+from replay.providers.pinned import AsyncPinned, policy_of
+from replay.providers.tls import ssl_context
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -62,7 +65,7 @@ async def _ask(call: Call, exchange: Exchange, timeout: float) -> None:
         "model_settings": settings_of(call.prompt, call.dialect, timeout),
         "model_request_parameters": parameters_of(call.prompt, call.dialect),
     }
-    async with _client(exchange, timeout) as http:
+    async with _client(call.provider, exchange, timeout) as http:
         model = _model(call, http)
         async with asyncio.timeout(timeout):
             if not call.streams:
@@ -103,7 +106,7 @@ def _model(call: Call, http: httpx2.AsyncClient) -> Model:
     return kind(call.model, provider=OpenAIProvider(openai_client=gpt))
 
 
-def _client(exchange: Exchange, timeout: float) -> httpx2.AsyncClient:
+def _client(provider: Provider, exchange: Exchange, timeout: float) -> httpx2.AsyncClient:
     """A client whose traffic ``exchange`` sees, and which sends one request and no other."""
 
     async def sending(request: httpx2.Request) -> None:
@@ -116,11 +119,13 @@ def _client(exchange: Exchange, timeout: float) -> httpx2.AsyncClient:
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _Watched(response.stream, exchange)
 
+    policy = policy_of(provider.policy, provider.base_url)
     return httpx2.AsyncClient(
         event_hooks={"request": [sending], "response": [receiving]},
         headers={"Accept-Encoding": "identity", "User-Agent": "rewyn-web"},
         timeout=httpx2.Timeout(timeout, connect=min(CONNECT_SECONDS, timeout)),
         verify=ssl_context(),
+        transport=AsyncPinned(policy) if policy else None,
         follow_redirects=False,
     )
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import ssl
-from functools import lru_cache
-
 import httpx2
 
 from replay.dialects.sse import BadStream
 from replay.providers.calls import Call
+from replay.providers.catalog import Provider
 from replay.providers.exchange import Exchange, Result, TooLate, TooMuch
+from replay.providers.pinned import Pinned, policy_of
+from replay.providers.tls import ssl_context
 
 CONNECT_SECONDS = 15.0
 
@@ -25,7 +25,7 @@ def send_direct(call: Call, exchange: Exchange, *, timeout: float) -> Result:
     }
     failure: Exception | None = None
     try:
-        with _client(timeout) as client:
+        with _client(call.provider, timeout) as client:
             url = call.provider.url(call.dialect)
             exchange.sending(call.request_bytes())
             asked = client.stream("POST", url, content=exchange.request_bytes, headers=headers)
@@ -39,13 +39,13 @@ def send_direct(call: Call, exchange: Exchange, *, timeout: float) -> Result:
     return exchange.result(failure, call.notes)
 
 
-def _client(timeout: float) -> httpx2.Client:
+def _client(provider: Provider, timeout: float) -> httpx2.Client:
     """A client of its own for each call: a kept connection may be dead, and that costs a retry."""
     limits = httpx2.Timeout(timeout, connect=min(CONNECT_SECONDS, timeout))
-    return httpx2.Client(timeout=limits, verify=ssl_context(), follow_redirects=False)
-
-
-@lru_cache(maxsize=1)
-def ssl_context() -> ssl.SSLContext:
-    """One for all calls: to read the certificates takes 20 ms."""
-    return httpx2.create_ssl_context()
+    policy = policy_of(provider.policy, provider.base_url)
+    return httpx2.Client(
+        timeout=limits,
+        verify=ssl_context(),
+        transport=Pinned(policy) if policy else None,
+        follow_redirects=False,
+    )

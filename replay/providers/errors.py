@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 
 from replay.dialects.loose import mapping, maybe_text
+from replay.providers.pinned import NotAsked
 
 MOST_WORDS = 2000
 MOST_ATTEMPTS = 5
@@ -46,8 +47,9 @@ class ProviderError:
 
     ``kind`` is ``rate_limited``, ``overloaded``, ``server``, ``bad_request``, ``auth``,
     ``not_found``, ``too_large``, ``timeout``, ``connection``, ``dropped``, ``redirect``,
-    ``malformed``, ``stream_error``, ``incomplete`` or ``unsendable``. ``message`` is the
-    provider's. ``retryable`` says whether asking again may help, ``retry_after`` when (seconds).
+    ``malformed``, ``stream_error``, ``incomplete``, ``address`` or ``unsendable``. ``message`` is
+    the provider's. ``retryable`` says whether asking again may help, ``retry_after`` when
+    (seconds).
     """
 
     kind: str
@@ -108,6 +110,8 @@ def of_exception(error: BaseException) -> ProviderError:
     """The error of a call that got no whole response."""
     cause = _transport_cause(error)
     words = str(cause) or type(cause).__name__
+    if isinstance(cause, NotAsked):
+        return ProviderError("address", words, code=cause.code)
     if isinstance(cause, httpx2.TimeoutException | TimeoutError):
         return ProviderError("timeout", words or "no answer in time", retryable=True)
     if isinstance(cause, httpx2.RemoteProtocolError | httpx2.ReadError):

@@ -1,0 +1,86 @@
+"""Connections that go to the addresses which were judged, and nowhere else.
+
+The name stays in the `Host` header and in what the certificate has to show; only the connection is
+made by address, so that a name server cannot answer otherwise the second time. No proxy of the
+environment is used on this way: it would resolve the name by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import httpx2
+
+from replay.providers.addresses import BadAddress, Policy, Resolve, resolved
+from replay.providers.tls import ssl_context
+
+
+class NotAsked(httpx2.TransportError):
+    """The address may not be asked; nothing was sent. `code` says why, as BadAddress does."""
+
+    def __init__(self, bad: BadAddress) -> None:
+        super().__init__(str(bad))
+        self.code = bad.code
+
+
+def _addresses(request: httpx2.Request, policy: Policy, resolve: Resolve | None) -> list[str]:
+    try:
+        return resolved(str(request.url), policy, resolve)
+    except BadAddress as bad:
+        raise NotAsked(bad) from bad
+
+
+def _aim(request: httpx2.Request, address: str, host: str) -> None:
+    request.url = request.url.copy_with(host=address)
+    request.extensions = {**request.extensions, "sni_hostname": host}
+
+
+def policy_of(policy: Policy | None, url: str) -> Policy | None:
+    """What judges a call: a provider's own policy, else what every base URL is held to.
+
+    None: the environment names a proxy for the operator's own base URL, and that is kept to.
+    """
+    if policy is not None:
+        return policy
+    host = urlsplit(url).hostname or ""
+    proxied = bool(getproxies().keys() & {"http", "https", "all"}) and not proxy_bypass(host)
+    return None if proxied else Policy(private=True)
+
+
+class Pinned(httpx2.HTTPTransport):
+    """A transport that connects to judged addresses, the next where one takes no connection."""
+
+    def __init__(self, policy: Policy, resolve: Resolve | None = None) -> None:
+        super().__init__(verify=ssl_context(), trust_env=False)
+        self._policy, self._resolve = policy, resolve
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        host, tried = request.url.host, []
+        for address in _addresses(request, self._policy, self._resolve):
+            _aim(request, address, host)
+            try:
+                return super().handle_request(request)
+            except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+                tried.append(error)
+        raise tried[-1]
+
+
+class AsyncPinned(httpx2.AsyncHTTPTransport):
+    """The same for the client libraries."""
+
+    def __init__(self, policy: Policy, resolve: Resolve | None = None) -> None:
+        super().__init__(verify=ssl_context(), trust_env=False)
+        self._policy, self._resolve = policy, resolve
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        host, tried = request.url.host, []
+        judged = asyncio.to_thread(_addresses, request, self._policy, self._resolve)
+        for address in await judged:
+            _aim(request, address, host)
+            try:
+                return await super().handle_async_request(request)
+            except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+                tried.append(error)
+        raise tried[-1]
