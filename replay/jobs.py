@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -24,13 +24,15 @@ from django.utils import timezone
 from kombu.exceptions import KombuError, OperationalError
 
 from replay import results
-from replay.lease import Lease, Lost, Stopped
+from replay.experiments import cells
+from replay.lease import Lease, Lost, Stopped, stop
 from replay.models import MESSAGE, Experiment, Replay, ReplayEffect, ReplayMode
 from replay.modes import prompt, reconstruct
 from replay.outcome import Outcome
 from replay.review.noting import note
 from replay.states import ACTIVE, replay_move
 from rewyn_sdk import canonical_bytes
+from runs import bulk
 from runs.accounts.models import User
 from runs.messages.loose import clean
 from runs.models import Run
@@ -41,6 +43,7 @@ TASK = "replay.run"
 RING_AGAIN_SECONDS = 10.0
 RUNG_AT_ONCE = 20
 """Queued rows one sweep rings for; behind them workers are busy anyway."""
+QUEUED_AT_ONCE = 100
 
 MODES: dict[str, Callable[[Lease], Outcome]] = {
     ReplayMode.RECONSTRUCT: reconstruct.run,
@@ -105,6 +108,26 @@ def create_job(
     return replay, True
 
 
+def queue_all(replays: Sequence[Replay]) -> None:
+    """Queue many new replays at once; `ring_waiting` tells the workers, once this is committed."""
+    for replay in replays:
+        replay.status = replay_move("start").target
+    Replay.objects.bulk_create(replays, batch_size=QUEUED_AT_ONCE)
+
+
+def calls_of(total: int) -> dict[str, Any]:
+    """How often a replay of so many calls may ask, by what is allowed now."""
+    per_call = settings.REPLAY_CALL_ATTEMPTS
+    return {"total": total, "attempts_per_call": per_call, "at_most": total * per_call}
+
+
+def ring_waiting(experiment_id: int, most: int = RUNG_AT_ONCE) -> None:
+    """Tell the workers of the next replays of an experiment; each that ends calls for another."""
+    waiting = Replay.objects.filter(experiment=experiment_id, status="queued", rung_at=None)
+    for public_id in list(waiting.order_by("pk").values_list("public_id", flat=True)[:most]):
+        ring(public_id)
+
+
 def ring(public_id: str) -> None:
     """Tell the workers. A deaf broker is no error: the sweeper rings again."""
     Replay.objects.filter(public_id=public_id).update(rung_at=timezone.now())
@@ -155,6 +178,9 @@ def run_job(public_id: str) -> bool:
     except (DatabaseAway, InterfaceError):
         # Nothing can be written now; the lease runs out and the sweeper takes it back.
         logger.exception("replay.database_error", extra=names)
+    else:
+        if lease.replay.experiment_id and not stop.is_told:
+            ring_waiting(lease.replay.experiment_id, most=1)
     return True
 
 
@@ -193,13 +219,26 @@ def finish(lease: Lease, outcome: Outcome) -> bool:
     ended = _move(held, outcome.event, **columns) or _move(held, "settle", **columns)
     if ended:
         results.interrupt(ReplayEffect.objects.filter(replay=lease.replay, attempt=lease.attempt))
+        cells.settle([lease.replay.pk])
     return ended
 
 
 def cancel(replay: Replay) -> bool:
     """Stop a replay: at once when no worker has it, else as soon as its calls in flight end."""
     mine = Replay.objects.filter(pk=replay.pk)
-    return _move(mine, "withdraw", finished_at=timezone.now()) or _move(mine, "ask_cancel")
+    if _move(mine, "withdraw", finished_at=timezone.now()):
+        cells.settle([replay.pk])
+        return True
+    return _move(mine, "ask_cancel")
+
+
+def cancel_all(experiment: Experiment) -> bool:
+    """Stop an experiment: what waits at once, what runs as soon as its calls in flight end."""
+    mine = Replay.objects.filter(experiment=experiment)
+    withdrawn = _move(mine, "withdraw", finished_at=timezone.now())
+    asked = _move(mine, "ask_cancel")
+    cells.stopped(experiment)
+    return withdrawn or asked
 
 
 def retry(replay: Replay) -> bool:
@@ -219,11 +258,33 @@ def retry(replay: Replay) -> bool:
                 error_text="",
             )
             if moved:
-                results.renew(replay, per_call)
+                results.renew([replay.pk], per_call)
+                cells.reopen([replay.pk])
                 transaction.on_commit(partial(ring, replay.public_id), robust=True)
     except IntegrityError:
         return False
     return moved
+
+
+def retry_all(experiment: Experiment) -> int:
+    """Queue again whatever of an experiment has calls without an answer; how many replays."""
+    sources = replay_move("retry").sources
+    mine = Replay.objects.filter(experiment=experiment, status__in=sources).visible()
+    ids = list(mine.order_by("pk").values_list("pk", flat=True))
+    for start in range(0, len(ids), QUEUED_AT_ONCE):
+        _retry_some(ids[start : start + QUEUED_AT_ONCE])
+    ring_waiting(experiment.pk)
+    return len(ids)
+
+
+def _retry_some(ids: list[int]) -> None:
+    fresh: dict[str, Any] = {"error_code": "", "error_text": "", "rung_at": None}
+    with bulk.turn():
+        some = Replay.objects.filter(pk__in=ids)
+        if _move(some, "retry", finished_at=None, lost_workers=0, **fresh):
+            moved = list(some.filter(status="queued").values_list("pk", flat=True))
+            results.renew(moved, settings.REPLAY_CALL_ATTEMPTS)
+            cells.reopen(moved)
 
 
 def take_back(replays: Any, *, lost: int) -> bool:
@@ -235,6 +296,7 @@ def take_back(replays: Any, *, lost: int) -> bool:
         results.interrupt(ReplayEffect.objects.filter(replay__in=ids))
     if settled:
         _note_all(ids)
+        cells.settle(ids)
     return back or settled
 
 
@@ -282,6 +344,9 @@ def _sweep_one(replay: Replay) -> bool:
     results.interrupt(ReplayEffect.objects.filter(replay=replay))
     text = f"Its worker was lost {replay.lost_workers + 1} times."
     _note_all([replay.pk])
-    return _move(
+    over = _move(
         silent, "give_up", finished_at=timezone.now(), error_code="workers_lost", error_text=text
     ) or _move(silent, "settle", finished_at=timezone.now())
+    if over:
+        cells.settle([replay.pk])
+    return over

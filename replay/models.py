@@ -34,13 +34,33 @@ class ReplayStatus(models.TextChoices):
 
 
 class Experiment(models.Model):
-    """Several replays of one run with different candidates, started together."""
+    """Runs × candidates. Rows, columns and cells are in `replay.experiments.models`."""
 
     public_id = models.CharField(max_length=40, unique=True, default=new_experiment_id)
-    project = models.ForeignKey(Project, models.CASCADE, related_name="experiments")
+    project = models.ForeignKey(Project, models.CASCADE, related_name="experiments", db_index=False)
     name = models.CharField(max_length=NAME, blank=True)
+    dataset = models.ForeignKey(
+        "replay.Dataset", models.SET_NULL, null=True, related_name="experiments"
+    )
+    gate = models.JSONField(default=dict, blank=True)
+    """What it is held to: `min_same`, `max_cost_ratio`, `no_errors`."""
+    fingerprint = models.CharField(max_length=FINGERPRINT, blank=True)
+    """Of the question as it was asked, until it is answered."""
     created_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
+    created_key = models.ForeignKey(ApiKey, models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
+    finished_at = models.DateTimeField(null=True)
+    """When the last replay of it ended; null while one waits or runs."""
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "fingerprint"],
+                condition=models.Q(finished_at=None) & ~models.Q(fingerprint=""),
+                name="one_active_experiment_a_question",
+            ),
+        ]
+        indexes = [models.Index(fields=["project", "id"], name="experiment_project")]
 
     def __str__(self) -> str:
         return self.public_id
@@ -65,7 +85,9 @@ class Replay(models.Model):
     public_id = models.CharField(max_length=40, unique=True, default=new_replay_id)
     project = models.ForeignKey(Project, models.CASCADE, related_name="replays")
     run = models.ForeignKey(Run, models.CASCADE, related_name="replays")
-    experiment = models.ForeignKey(Experiment, models.SET_NULL, null=True, related_name="replays")
+    experiment = models.ForeignKey(
+        Experiment, models.SET_NULL, null=True, related_name="replays", db_index=False
+    )
     mode = models.CharField(max_length=12, choices=ReplayMode.choices)
     provider = models.CharField(max_length=NAME, blank=True)
     model = models.CharField(max_length=NAME, blank=True)
@@ -140,6 +162,7 @@ class Replay(models.Model):
         ]
         indexes = [
             models.Index(fields=["project", "id"], name="replay_project"),
+            models.Index(fields=["experiment", "status", "id"], name="replay_of_experiment"),
             models.Index(
                 fields=["status", "heartbeat_at"],
                 name="replay_active",
@@ -295,6 +318,13 @@ class RunComparison(models.Model):
         return f"{self.a_id} and {self.b_id}"
 
 
+from replay.experiments.models import (  # noqa: E402, F401  (of this app)
+    Cell,
+    Dataset,
+    DatasetRun,
+    ExperimentCandidate,
+    ExperimentRun,
+)
 from replay.review.models import (  # noqa: E402, F401  (of this app)
     Baseline,
     Cluster,

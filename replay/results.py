@@ -6,7 +6,7 @@ nothing, and an answer that is stored is never asked for again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -100,10 +100,10 @@ def _over(lease: Lease, stored: bool) -> bool:
     return stored
 
 
-def renew(replay: Replay, attempts_per_call: int) -> int:
+def renew(replays: Sequence[int], attempts_per_call: int) -> int:
     """Let everything without an answer be asked again, with a fresh allowance of calls."""
     move = effect_move("renew")
-    rows = ReplayEffect.objects.filter(replay=replay, state__in=move.sources)
+    rows = ReplayEffect.objects.filter(replay__in=replays, state__in=move.sources)
     return rows.update(
         state=move.target,
         calls_allowed=F("calls") + attempts_per_call,

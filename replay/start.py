@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import transaction
-
 from replay import jobs
+from replay.experiments.asked import Wanted
+from replay.experiments.opening import open_experiment
 from replay.jobs import Asker
 from replay.models import Experiment, Replay
 from replay.plan import make_plan
@@ -65,40 +65,29 @@ def start(run: Run, question: Question, asker: Asker) -> Started:
     return start_planned(run, planned, asker)
 
 
-@transaction.atomic
 def start_planned(run: Run, planned: Sequence[Planned], asker: Asker) -> Started:
     """A job for each plan; several of them make an experiment.
 
-    Asking again while all of them are active gives the experiment that is there.
+    Asking again while it is active gives what is there.
     """
-    made = [
-        jobs.create_job(
-            run=run,
-            mode=one.question.mode,
-            provider=one.provider,
-            model=one.model,
-            controls=one.question.controls.as_json(),
-            plan=one.plan,
-            asker=asker,
-        )
-        for one in planned
-    ]
-    replays, new = [replay for replay, _ in made], [replay for replay, is_new in made if is_new]
-    experiment = None
-    if len(made) > 1:
-        experiment = _experiment(run, new, asker) if new else _last_experiment(replays)
-    return Started(replays, experiment, bool(new))
-
-
-def _experiment(run: Run, replays: Sequence[Replay], asker: Asker) -> Experiment:
-    name = run.title or run.external_id
-    experiment = Experiment.objects.create(
-        project_id=run.project_id, name=name[:200], created_by=asker.user
+    if len(planned) > 1:
+        return _experiment(run, planned, asker)
+    one = planned[0]
+    replay, new = jobs.create_job(
+        run=run,
+        mode=one.question.mode,
+        provider=one.provider,
+        model=one.model,
+        controls=one.question.controls.as_json(),
+        plan=one.plan,
+        asker=asker,
     )
-    Replay.objects.filter(pk__in=[one.pk for one in replays]).update(experiment=experiment)
-    return experiment
+    return Started([replay], None, new)
 
 
-def _last_experiment(replays: Sequence[Replay]) -> Experiment | None:
-    """The one these were asked for together last; None when each was asked for alone."""
-    return Experiment.objects.filter(replays__in=replays).order_by("pk").last()
+def _experiment(run: Run, planned: Sequence[Planned], asker: Asker) -> Started:
+    wanted = [Wanted(one.candidate, one.question.controls) for one in planned if one.candidate]
+    plans = {(run.pk, each.mark): one.plan for each, one in zip(wanted, planned, strict=True)}
+    experiment, new = open_experiment(run.project, [run], wanted, asker, plans=plans)
+    replays = Replay.objects.filter(experiment=experiment).order_by("pk")
+    return Started(list(replays), experiment, new)

@@ -79,8 +79,10 @@ def provider_of(candidate: str) -> tuple[Provider, str]:
 def _rows(lease: Lease) -> list[ReplayEffect]:
     """A row for each call of the plan, allowed as many requests as the plan says."""
     plan = lease.replay.plan
-    wanted = set(plan["effects"])
     effects = Effect.objects.filter(run=lease.replay.run, family=Family.COMPLETION)
+    named = plan["effects"]
+    wanted = None if named is None else set(named)
+    most = plan["total"] if wanted is None else None
     return [
         ReplayEffect(
             replay=lease.replay,
@@ -90,8 +92,8 @@ def _rows(lease: Lease) -> list[ReplayEffect]:
             attempt=lease.attempt,
             calls_allowed=plan["calls"]["attempts_per_call"],
         )
-        for pk, seq in effects.order_by("seq").values_list("pk", "seq")
-        if seq in wanted
+        for pk, seq in effects.order_by("seq").values_list("pk", "seq")[:most]
+        if wanted is None or seq in wanted
     ]
 
 

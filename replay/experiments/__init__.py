@@ -1,0 +1,1 @@
+"""Experiments: runs × candidates, how they come out in all, and sets of runs that are kept."""

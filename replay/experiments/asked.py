@@ -1,0 +1,160 @@
+"""What somebody asks an experiment to be, read from the body of `POST /api/v1/experiments`. Pure.
+
+Every mistake is a `Refused` with a code and the field at fault.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from replay.experiments.gate import Gate, read_gate
+from replay.questions import FIELDS as OF_A_REPLAY
+from replay.questions import MAX_MODELS, MAX_NAME, Candidate, Controls, Question, read_question
+from rewyn_sdk import canonical_bytes
+from runs.messages.loose import clean
+from runs.refusals import Refused
+
+MAX_RUNS = 1000
+MAX_CANDIDATES = MAX_MODELS
+MAX_CELLS = 5000
+OVERRIDES = OF_A_REPLAY - {"run", "mode", "model", "models", "effects", "plan_only"}
+"""What a candidate may change beside the model."""
+OF_CANDIDATES = frozenset({"models", "candidates", *OVERRIDES})
+FIELDS = OF_CANDIDATES | {"name", "runs", "dataset", "gate", "plan_only"}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A candidate: who is asked, and what is changed beside the model."""
+
+    model: Candidate
+    controls: Controls = field(default_factory=Controls)
+
+    @property
+    def mark(self) -> str:
+        """The same for two candidates that would ask the same."""
+        asked = {"model": str(self.model), "controls": self.controls.as_json()}
+        return hashlib.blake2b(canonical_bytes(asked), digest_size=32).hexdigest()
+
+    def question(self, run_id: str) -> Question:
+        return Question(run_id, "prompt", (self.model,), self.controls)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`runs` are ids, empty where a `dataset` names them."""
+
+    candidates: tuple[Wanted, ...]
+    runs: tuple[str, ...] = ()
+    dataset: str = ""
+    name: str = ""
+    gate: Gate = field(default_factory=Gate)
+    plan_only: bool = False
+
+
+def read_asked(body: Any) -> Asked:
+    """The experiment in a decoded body; Refused where it is none."""
+    _only(body, FIELDS)
+    runs, dataset = _runs(body.get("runs")), _text(body, "dataset")
+    if bool(runs) == bool(dataset):
+        raise Refused("invalid", "Name either `runs` or a `dataset`.", "runs")
+    return Asked(
+        candidates=read_candidates(body),
+        runs=runs,
+        dataset=dataset,
+        name=_text(body, "name"),
+        gate=read_gate(body.get("gate")),
+        plan_only=_flag(body, "plan_only"),
+    )
+
+
+def read_more(body: Any) -> tuple[tuple[Wanted, ...], bool]:
+    """Candidates that are to be added, and whether only the plan is asked for."""
+    _only(body, OF_CANDIDATES | {"plan_only"})
+    return read_candidates(body), _flag(body, "plan_only")
+
+
+def read_candidates(body: dict[str, Any]) -> tuple[Wanted, ...]:
+    """`models` with the overrides beside them, or `candidates` with their own; each once."""
+    listed, name = body.get("candidates"), "candidates"
+    shared = {one: body[one] for one in OVERRIDES if one in body}
+    if listed is None:
+        listed, name = body.get("models"), "models"
+    elif body.get("models") is not None:
+        raise Refused("invalid", "Name either `models` or `candidates`.", "models")
+    if not isinstance(listed, list) or not 0 < len(listed) <= MAX_CANDIDATES:
+        raise Refused("invalid", f"Send a list of 1 to {MAX_CANDIDATES} candidates.", name)
+    found = [_candidate(one, shared, f"{name}.{at}") for at, one in enumerate(listed)]
+    return tuple({one.mark: one for one in found}.values())
+
+
+def _candidate(given: Any, shared: dict[str, Any], where: str) -> Wanted:
+    own = given if isinstance(given, dict) else {"model": given}
+    _only(own, OVERRIDES | {"model"}, f"{where}.")
+    try:
+        question = read_question({"run": "-", **shared, **own})
+    except Refused as refusal:
+        told = f"{where}.{refusal.field}" if isinstance(given, dict) else where
+        raise Refused(refusal.code, refusal.message, told) from None
+    if not question.candidates:
+        raise Refused("invalid", "A candidate names its `model` as `provider:model`.", where)
+    return Wanted(question.candidates[0], question.controls)
+
+
+def _only(body: Any, allowed: frozenset[str] | set[str], where: str = "") -> None:
+    if not isinstance(body, dict):
+        raise Refused("invalid", "Send a JSON object.")
+    for name in sorted(body.keys() - allowed):
+        told = clean(name[:100])
+        raise Refused("unknown_field", f"There is no field `{told}`.", f"{where}{told}")
+
+
+def _runs(value: Any) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not value:
+        raise Refused("invalid", "Send a list of ids of runs.", "runs")
+    return read_run_ids(value)
+
+
+def read_run_ids(value: list[Any]) -> tuple[str, ...]:
+    """Ids of runs, each once; Refused for too many, and for what is no id."""
+    if len(value) > MAX_RUNS:
+        text = f"At most {MAX_RUNS:,} runs at once."
+        raise Refused("too_many", text, "runs", limit=MAX_RUNS)
+    return tuple(dict.fromkeys(_ids(value)))
+
+
+def _ids(value: list[Any]) -> Iterator[str]:
+    for at, one in enumerate(value):
+        if not isinstance(one, str) or not 0 < len(one) <= MAX_NAME or clean(one) != one:
+            raise Refused("invalid", "A run is named by its id.", f"runs.{at}")
+        yield one
+
+
+def _text(body: dict[str, Any], name: str) -> str:
+    value = body.get(name)
+    if value is None:
+        return ""
+    return read_name(value, name)
+
+
+def read_name(value: Any, name: str = "name") -> str:
+    """A name somebody gives; Refused where it cannot be one."""
+    if (
+        not isinstance(value, str)
+        or not 0 < len(value.strip()) <= MAX_NAME
+        or clean(value) != value
+    ):
+        raise Refused("invalid", f"`{name}` is a text of 1 to {MAX_NAME} characters.", name)
+    return value.strip()
+
+
+def _flag(body: dict[str, Any], name: str) -> bool:
+    value = body.get(name)
+    if value is not None and not isinstance(value, bool):
+        raise Refused("invalid", f"`{name}` is true or false.", name)
+    return bool(value)

@@ -1,0 +1,102 @@
+"""Cells are written when a replay of theirs ends or is asked again; `replay.jobs` says when.
+
+Settling the same replay twice writes the same, so a lost moment is made up for by the next.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db.models import Exists, Max, OuterRef, Subquery
+from django.utils import timezone
+
+from replay.differences import Difference
+from replay.experiments.latency import bins
+from replay.experiments.models import CLASSES, FIGURES, NOTHING_YET, Cell, ExperimentRun
+from replay.models import CallState, Experiment, Replay, ReplayEffect
+from replay.states import ACTIVE, FINAL
+
+AT_ONCE = 100
+
+
+def settle(replays: Iterable[int]) -> None:
+    """Write down what came of replays (their keys) that have ended; of others nothing."""
+    cells = Cell.objects.filter(replay__in=list(replays)).only("row_id", "experiment_id", "replay")
+    found = list(cells)
+    for cell in found:
+        _settle(cell)
+    for experiment_id in {cell.experiment_id for cell in found}:
+        finish(experiment_id)
+
+
+def _settle(cell: Cell) -> None:
+    replay = Replay.objects.only("status", *FIGURES).get(pk=cell.replay_id)
+    if replay.is_final:
+        columns = _columns(replay)
+        # Somebody may have asked again a moment ago: then its next end is what counts.
+        mine = Cell.objects.filter(pk=cell.pk, replay__status=replay.status)
+        if mine.update(ended=replay.status, **columns):
+            mark_row(cell.row_id)
+
+
+def _columns(replay: Replay) -> dict[str, Any]:
+    """A cell's figures: those of the replay, its classes and its latencies."""
+    rows = ReplayEffect.objects.filter(replay=replay).order_by()
+    told = list(rows.values_list("difference", "state", "latency_ms", "effect__duration_ms"))
+    counts = Counter(difference for difference, *_ in told if difference)
+    severities = [Difference(difference).severity for difference in counts]
+    answered = [each for each in told if each[1] == CallState.ANSWERED]
+    return {
+        **{name: getattr(replay, name) for name in FIGURES},
+        **{name: counts.get(name, 0) for name in CLASSES},
+        "severity": max(severities, default=_of_nothing(replay)),
+        "latencies": {
+            "replayed": bins(each[2] for each in answered),
+            "recorded": bins(each[3] for each in answered),
+        },
+    }
+
+
+def _of_nothing(replay: Replay) -> int:
+    """A replay that failed before its first call is an error, one stopped before is nothing."""
+    return Difference.ERROR.severity if replay.status == "failed" else NOTHING_YET
+
+
+def mark_row(row_id: int) -> None:
+    """Keep the worst class of a row's cells."""
+    cells = Cell.objects.filter(row=OuterRef("pk")).order_by().values("row")
+    worst = Subquery(cells.annotate(worst=Max("severity")).values("worst"))
+    ExperimentRun.objects.filter(pk=row_id).update(severity=worst)
+
+
+def reopen(replays: Sequence[int]) -> None:
+    """Replays (their keys) were queued again: they wait, and so does their experiment."""
+    for start in range(0, len(replays), AT_ONCE):
+        cells = Cell.objects.filter(replay__in=replays[start : start + AT_ONCE])
+        cells.update(ended="")
+        Experiment.objects.filter(cells__in=cells).update(finished_at=None)
+
+
+def finish(experiment_id: int) -> bool:
+    """Say when the last replay of an experiment has ended; True the first time."""
+    going = Replay.objects.filter(experiment=OuterRef("pk"), status__in=ACTIVE)
+    mine = Experiment.objects.filter(~Exists(going), pk=experiment_id, finished_at=None)
+    return bool(mine.update(finished_at=timezone.now(), fingerprint=""))
+
+
+def catch_up(experiment: Experiment) -> None:
+    """Settle cells whose replay ended while nobody could write it down."""
+    missed = Cell.objects.filter(experiment=experiment, ended="", replay__status__in=FINAL)
+    settle(list(missed.values_list("replay_id", flat=True)[:AT_ONCE]))
+
+
+def stopped(experiment: Experiment) -> None:
+    """Of replays that were withdrawn before anything was asked there is nothing to add up."""
+    unasked = Cell.objects.filter(
+        experiment=experiment, ended="", replay__status="cancelled", replay__attempt=0
+    )
+    unasked.update(ended="cancelled")
+    catch_up(experiment)
+    finish(experiment.pk)

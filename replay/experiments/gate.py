@@ -1,0 +1,121 @@
+"""What an experiment is held to, and whether a candidate's sums pass. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runs.messages.loose import clean
+from runs.refusals import Refused
+
+MAX_RATIO = 1_000_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """None (or False) asks for nothing."""
+
+    min_same: float | None = None
+    """The least share of planned calls whose answer is `same` or `equivalent`."""
+    max_cost_ratio: float | None = None
+    """The most the candidate may cost, as a multiple of what was recorded for the same calls."""
+    no_errors: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """Only what is asked for, as the row keeps it."""
+        asked: dict[str, Any] = {}
+        if self.min_same is not None:
+            asked["min_same"] = self.min_same
+        if self.max_cost_ratio is not None:
+            asked["max_cost_ratio"] = self.max_cost_ratio
+        return {**asked, "no_errors": True} if self.no_errors else asked
+
+
+NO_GATE = Gate()
+FIELDS = ("min_same", "max_cost_ratio", "no_errors")
+
+
+def read_gate(value: Any) -> Gate:
+    """The gate in a decoded body; Refused where it is none."""
+    if value is None:
+        return Gate()
+    if not isinstance(value, Mapping):
+        raise Refused("invalid", "A gate is an object.", "gate")
+    for name in sorted(map(str, value.keys() - set(FIELDS))):
+        told = clean(name[:100])
+        raise Refused("unknown_field", f"A gate has no `{told}`.", f"gate.{told}")
+    return Gate(
+        _number(value.get("min_same"), "min_same", 1.0),
+        _number(value.get("max_cost_ratio"), "max_cost_ratio", MAX_RATIO),
+        _flag(value.get("no_errors")),
+    )
+
+
+def read_query(given: Mapping[str, str], kept: Mapping[str, Any]) -> Gate:
+    """The gate of query parameters, each in place of what was kept; Refused where it is none."""
+    named = {name: _of_text(name, given[name]) for name in FIELDS if name in given}
+    return read_gate({**kept, **named})
+
+
+def _of_text(name: str, text: str) -> object:
+    if name == "no_errors":
+        return {"true": True, "1": True, "false": False, "0": False}.get(text, text)
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _number(value: Any, name: str, most: float) -> float | None:
+    if value is None:
+        return None
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 <= value <= most:
+        raise Refused("invalid", f"`{name}` is a number from 0 to {most:g}.", f"gate.{name}")
+    return float(value)
+
+
+def _flag(value: Any) -> bool:
+    if value is not None and not isinstance(value, bool):
+        raise Refused("invalid", "`no_errors` is true or false.", "gate.no_errors")
+    return bool(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The sums of one candidate that a gate looks at; None is unknown."""
+
+    name: str
+    same: float | None
+    cost_ratio: float | None
+    errors: int
+    """Calls without an answer and answers that are errors."""
+    finished: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    candidate: str
+    check: str
+    limit: float | int | bool
+    value: float | int | bool | None
+    passed: bool
+
+
+def checks(gate: Gate, measured: Measured) -> list[Check]:
+    """What a candidate is held to. While it is not finished it passes nothing, and what is unknown
+    does not pass."""
+    name, over = measured.name, measured.finished
+    found = [Check(name, "finished", True, over, over)]
+    if gate.min_same is not None:
+        same = measured.same
+        passed = over and same is not None and same >= gate.min_same
+        found.append(Check(name, "min_same", gate.min_same, same, passed))
+    if gate.max_cost_ratio is not None:
+        ratio = measured.cost_ratio
+        passed = over and ratio is not None and ratio <= gate.max_cost_ratio
+        found.append(Check(name, "max_cost_ratio", gate.max_cost_ratio, ratio, passed))
+    if gate.no_errors:
+        found.append(Check(name, "no_errors", 0, measured.errors, over and not measured.errors))
+    return found
