@@ -23,6 +23,7 @@ def two_people(open_page, make_member, load_log, transactional_db):
 def test_one_mentions_the_other_who_answers(two_people) -> None:
     ada, bob = two_people
     ada.goto("/p/acme/runs/refund?at=4")
+    ada.get_by_text("Write a comment").click()
     ada.get_by_label("Comment on #4").click()
     ada.get_by_role("button", name="@Bob").click()
     ada.keyboard.type("was this refund right?")
