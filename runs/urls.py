@@ -54,6 +54,7 @@ run_urls: list[URLPattern | URLResolver] = [
     path("/envelope", run_export.envelope, name="envelope"),
     path("/offline", run_export.offline, name="offline"),
     path("/find", search.find_in, name="find"),
+    path("/costliest", run_page.costliest, name="costliest"),
     path("/steps", run_page.step_window, name="steps"),
     path("/steps/new", run_growth.growth, name="growth"),
     path("/effects/<seq:seq>", include(effect_urls)),

@@ -80,6 +80,7 @@ NEEDS: dict[str, dict[str, str]] = {
     "runs:detail": {"GET": "viewer"},
     "runs:steps": {"GET": "viewer"},
     "runs:growth": {"GET": "viewer"},
+    "runs:costliest": {"GET": "viewer"},
     "runs:log": {"GET": "viewer"},
     "runs:envelope": {"GET": "viewer"},
     "runs:offline": {"GET": "viewer"},

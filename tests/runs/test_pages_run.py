@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from django.test import Client
+from factories import completion
 
 from runs import ingest
 
@@ -131,6 +132,21 @@ def test_an_effect_by_itself_leads_into_its_run(member_client, load_log) -> None
     load_log("rig/refund-memory.effects.json")
     answer = member_client.get("/p/acme/runs/run/effects/4")
     assert answer["Location"] == "/p/acme/runs/run?at=4"
+
+
+def test_the_costliest_call_is_one_step_away(member_client, keep) -> None:
+    # gpt-4o: 2.50 and 10 USD a million tokens in and out: 0.0035, 0.0101, unknown, 0.0101
+    told = [(1000, 100), (40, 1000), None, (40, 1000)]
+    usages = [{"input_tokens": t[0], "output_tokens": t[1]} if t else {} for t in told]
+    keep(*(completion(n, usage=usage) for n, usage in enumerate(usages, 1)))
+    page = member_client.get("/p/acme/runs/run").content.decode()
+    assert 'href="/p/acme/runs/run/costliest"' in page
+    assert member_client.get("/p/acme/runs/run/costliest")["Location"] == "/p/acme/runs/run?at=2"
+
+
+def test_a_run_of_unknown_cost_leads_to_no_costliest_call(member_client, keep) -> None:
+    keep(tool_result("x"))
+    assert "costliest" not in member_client.get("/p/acme/runs/run").content.decode()
 
 
 def test_the_log_is_given_back_as_it_came(member_client, load_log, shared) -> None:

@@ -65,7 +65,15 @@ they are only known once there is something to look at."""
 NO_PAGES = {
     *("healthz", "readyz", "accounts:home", "accounts:project", "accounts:first-run"),
     *("runs:values", "runs:news", "runs:rows", "runs:selection-replay", "runs:selection-export"),
-    *("runs:steps", "runs:growth", "runs:log", "runs:find", "runs:effect", "runs:effect-raw"),
+    *(
+        "runs:costliest",
+        "runs:steps",
+        "runs:growth",
+        "runs:log",
+        "runs:find",
+        "runs:effect",
+        "runs:effect-raw",
+    ),
     *("runs:effect-value", "runs:effect-media", "runs:attachment", "runs:comments", "runs:people"),
     *("runs:offline", "runs:envelope"),
     *("replay:body", "replay:panel", "accounts:sign-in"),
