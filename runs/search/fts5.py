@@ -77,12 +77,20 @@ def runs(wanted: str, limit: int) -> set[int] | None:
 
 
 def of_listed_run(clauses: Sequence[Clause]) -> tuple[str, list[Any]]:
-    """A condition on the run of the query it is put in: a text that is not long has the clauses."""
+    """A condition on the run of the query it is put in: a text that is not long has the clauses.
+
+    The start of a word is looked for in the run's own words: the index would first gather every
+    text that has any word of that start, for each run anew.
+    """
+    whole = [clause for clause in clauses if not clause.is_start]
+    starts = [clause for clause in clauses if clause.is_start]
+    in_words = " AND instr(' ' || runs_searchwords.words, %s) > 0" * len(starts)
     sql = (
         "EXISTS (SELECT 1 FROM runs_searchwords"
-        " WHERE runs_searchwords MATCH ('scope : r' || runs_run.id || %s))"
+        f" WHERE runs_searchwords MATCH ('scope : r' || runs_run.id || %s){in_words})"
     )
-    return sql, [f" AND {_all(clauses)}"]
+    match = f" AND {_all(whole)}" if whole else ""
+    return sql, [match, *(f" {' '.join(clause.words)}" for clause in starts)]
 
 
 def _rows(sql: str, values: list[Any]) -> Any:

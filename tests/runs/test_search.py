@@ -1,6 +1,7 @@
 """Search finds what an effect said and was told, to the last character, alike on both databases."""
 
 import json
+from urllib.parse import urlencode
 
 import pytest
 from django.core.management import call_command
@@ -332,11 +333,12 @@ def test_the_list_of_runs_is_filtered_by_what_was_said(send, api, member_client)
     assert "r3" not in member_client.get("/p/acme/runs?q=needle").content.decode()
 
 
-def test_the_list_is_gone_along_where_many_have_it(send, api, monkeypatch):
+@pytest.mark.parametrize("q", ['"needle in"', "need*", "hay need*", '"needle in ha"*'])
+def test_the_list_is_gone_along_where_many_have_it(send, api, monkeypatch, q):
     monkeypatch.setattr("runs.search.find.MANY_HITS", 1)
     for name in ("r1", "r2", "r3"):
-        send(name, tool(1, result="needle in hay" if name != "r2" else "hay"))
-    runs = api("GET", "/api/v1/runs?q=%22needle+in%22").json()["results"]
+        send(name, tool(1, result="needle in hay" if name != "r2" else "hay unneedled"))
+    runs = api("GET", f"/api/v1/runs?{urlencode({'q': q})}").json()["results"]
     assert [one["id"] for one in runs] == ["r3", "r1"]
 
 
