@@ -5,8 +5,9 @@ class ReplayConfig(AppConfig):
     name = "replay"
 
     def ready(self) -> None:
-        from replay.review import counts
-        from runs import curate
+        from replay.review import counts, reading
+        from runs import context, curate
 
         curate.moved.append(counts.runs_moved)
         curate.ending.append(counts.runs_end)
+        context.counted.append(reading.with_waiting)

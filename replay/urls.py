@@ -2,13 +2,16 @@
 
 from django.urls import path
 
-from replay.views import compare, form, listing, page
+from replay.views import baselines, compare, form, listing, page, review, review_writes
 from runs import urls as _runs  # noqa: F401  (registers `run_id` and `seq`)
 
 app_name = "replay"
 
 replays = "p/<slug:slug>/replays"
 one = f"{replays}/<slug:replay_id>"
+reviews = "p/<slug:slug>/review"
+cluster = f"{reviews}/clusters/<int:cluster_id>"
+difference = f"{reviews}/divergences/<slug:divergence_id>"
 of_run = "p/<slug:slug>/runs/<run_id:run_id>"
 
 urlpatterns = [
@@ -18,6 +21,19 @@ urlpatterns = [
     path(f"{one}/cancellation", page.cancellation, name="cancel"),
     path(f"{one}/retry", page.another_try, name="retry"),
     path(f"{one}/effects/<seq:seq>/<slug:side>", page.body, name="body"),
+    path(reviews, review.review, name="review"),
+    path(f"{reviews}/minimum", review_writes.minimum, name="minimum"),
+    path(f"{reviews}/events/<int:event_id>/undo", review_writes.undo, name="undo"),
+    path(f"{cluster}/verdict", review_writes.verdict, name="verdict"),
+    path(f"{cluster}/assignment", review_writes.assignment, name="assign"),
+    path(difference, review.divergence, name="divergence"),
+    path(f"{difference}/comments", review_writes.comments, name="comments"),
+    path("p/<slug:slug>/baselines", baselines.baseline_list, name="baselines"),
+    path(
+        "p/<slug:slug>/baselines/<slug:baseline_id>/revocation",
+        baselines.revocation,
+        name="revoke-baseline",
+    ),
     path(f"{of_run}/replay", form.new_replay, name="new"),
     path(f"{of_run}/replays", listing.panel, name="panel"),
 ]

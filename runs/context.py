@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.db.models import QuerySet
@@ -10,6 +11,11 @@ from django.http import HttpRequest
 from runs.access import LAST_PROJECT
 from runs.accounts.models import Membership, Role
 from runs.comments.threads import with_unread
+
+Counting = Callable[[QuerySet[Membership], int | None], QuerySet[Membership]]
+counted: list[Counting] = []
+"""What the layers above count in the frame: each adds a number to the memberships, which are asked
+for anyway. It is told the project one is in."""
 
 
 def shell(request: HttpRequest) -> dict[str, Any]:
@@ -28,8 +34,15 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "membership": here,
         "project": here.project if here else None,
         "may": {str(role): here is not None and Role(here.role).covers(role) for role in Role},
-        "memberships": with_unread(mine).order_by("project__name", "project_id"),
+        "memberships": _counted(mine, here).order_by("project__name", "project_id"),
     }
+
+
+def _counted(mine: QuerySet[Membership], here: Membership | None) -> QuerySet[Membership]:
+    found = with_unread(mine)
+    for add in counted:
+        found = add(found, here.project_id if here else None)
+    return found
 
 
 def _last(request: HttpRequest, mine: QuerySet[Membership]) -> Membership | None:

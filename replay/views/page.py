@@ -13,10 +13,11 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from replay import answers, jobs, recording
+from replay import jobs
+from replay.beside import both_sides
 from replay.models import Replay, ReplayEffect, ReplayMode
 from replay.results import so_far
-from replay.sides import SHOWS, Show, Sides, side_by_side
+from replay.sides import SHOWS, Show
 from replay.views.access import get_replay_or_404
 from runs import segments
 from runs.accounts.models import Role
@@ -100,7 +101,7 @@ def _selected(replay: Replay, place: Place) -> dict[str, Any]:
     return {
         "row": row,
         "place": place,
-        "sides": _sides(row, place.show) if replay.mode == ReplayMode.PROMPT else None,
+        "sides": both_sides(row, place.show) if replay.mode == ReplayMode.PROMPT else None,
         "shows": [(show, show.upper() if show == "json" else show.title()) for show in SHOWS],
         "following": changed.filter(seq__gt=row.seq).values_list("seq", flat=True).first(),
         "previous": changed.filter(seq__lt=row.seq).values_list("seq", flat=True).last(),
@@ -110,18 +111,12 @@ def _selected(replay: Replay, place: Place) -> dict[str, Any]:
 def _row_at(replay: Replay, place: Place) -> ReplayEffect | None:
     """The row of the address; without one the first that differs, else the first."""
     rows = ReplayEffect.objects.filter(replay=replay)
-    rows = rows.select_related("effect").defer("sent", "response").order_by("seq")
+    rows = rows.select_related("effect", "baseline").defer("sent", "response").order_by("seq")
     if place.at is not None:
         return rows.filter(seq=place.at).first()
     if replay.mode != ReplayMode.PROMPT:
         return None
     return rows.changed().first() or rows.first()
-
-
-def _sides(row: ReplayEffect, show: Show) -> Sides:
-    record = recording.record(row.effect).value if row.effect else None
-    recorded = answers.recorded_side(record) if record else None
-    return side_by_side(recorded, answers.replayed_side(row), show)
 
 
 @require_POST

@@ -30,6 +30,10 @@ PARAMETERS: dict[str, object] = {
     "replay_id": "no-such-replay",
     "side": "sent",
     "comment_id": 1,
+    "cluster_id": 1,
+    "event_id": 1,
+    "divergence_id": "no-such-divergence",
+    "baseline_id": "no-such-baseline",
     "digest": "0" * 64,
 }
 
@@ -108,6 +112,15 @@ NEEDS: dict[str, dict[str, str]] = {
     "replay:new": {"GET": "member", "POST": "member"},
     "replay:cancel": {"POST": "member"},
     "replay:retry": {"POST": "member"},
+    "replay:review": {"GET": "viewer"},
+    "replay:divergence": {"GET": "viewer"},
+    "replay:verdict": {"POST": "member"},
+    "replay:undo": {"POST": "member"},
+    "replay:assign": {"POST": "member"},
+    "replay:comments": {"POST": "member"},
+    "replay:minimum": {"POST": "admin"},
+    "replay:baselines": {"GET": "viewer"},
+    "replay:revoke-baseline": {"POST": "member"},
     # --- API ---
     "api:schema": {"GET": "anyone"},
     "api:docs": {"GET": "anyone"},

@@ -1,0 +1,111 @@
+"""What the review page and the API read: clusters by filter, members, history, baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+
+from replay.review.models import Baseline, Cluster, Divergence, EventKind, ReviewEvent, State
+from runs.accounts.models import Membership, Project, User
+
+CLUSTERS = 50
+MEMBERS = 50
+EVENTS = 100
+COUNTED = 99
+AGENTS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which clusters are listed; an empty one leaves a filter out."""
+
+    state: str = State.OPEN
+    assignee: str = ""
+    """`me`, `none` or somebody's key."""
+    difference: str = ""
+    agent: str | None = None
+
+    def clusters(self, project: Project, reader: User) -> QuerySet[Cluster]:
+        found = Cluster.objects.filter(project=project, **{f"{self.state}_count__gt": 0})
+        if self.assignee:
+            found = found.filter(assignee=_assignee(self.assignee, reader))
+        if self.difference:
+            found = found.filter(difference=self.difference)
+        if self.agent is not None:
+            found = found.filter(agent=self.agent)
+        return found.order_by("-severity", "-pk")
+
+
+def _assignee(word: str, reader: User) -> int | None:
+    return {"me": reader.pk, "none": None}.get(word) if word in ("me", "none") else int(word)
+
+
+def behind(clusters: QuerySet[Cluster], place: tuple[int, int]) -> QuerySet[Cluster]:
+    """Those that come after (severity, key) in the order of the list."""
+    severity, pk = place
+    return clusters.filter(severity__lte=severity).exclude(Q(severity=severity) & Q(pk__gte=pk))
+
+
+def with_example(clusters: QuerySet[Cluster], state: str) -> QuerySet[Cluster]:
+    """With what the newest member says as `says`, by a look into an index a row."""
+    newest = Divergence.objects.filter(cluster=OuterRef("pk"), state=state, run__deleted_at=None)
+    says = newest.order_by("-pk").values("summary")[:1]
+    return clusters.select_related("assignee").annotate(says=Subquery(says))
+
+
+def members(cluster: Cluster, state: str = "") -> QuerySet[Divergence]:
+    """Divergences of a cluster, newest first, without those of deleted runs."""
+    found = Divergence.objects.filter(cluster=cluster, run__deleted_at=None)
+    return (found.filter(state=state) if state else found).order_by("-pk")
+
+
+def whole(divergences: QuerySet[Divergence]) -> QuerySet[Divergence]:
+    """With what a page shows of one, the bodies that were sent and received left out."""
+    joined = ("run", "replay", "row__effect", "row__baseline", "decision")
+    left_out = ("row__sent", "row__response", "replay__plan", "replay__proof", "replay__mismatches")
+    return divergences.select_related(*joined).defer(*left_out)
+
+
+def history(cluster: Cluster) -> Sequence[ReviewEvent]:
+    """What happened in a cluster, newest first."""
+    events = ReviewEvent.objects.filter(cluster=cluster).exclude(kind=EventKind.COMMENT)
+    joined = events.select_related("divergence", "undone_by", "undoes")
+    return list(joined.order_by("-pk")[:EVENTS])
+
+
+def counts(project: Project, reader: User) -> dict[str, int]:
+    """Open clusters and how many of them are the reader's, each up to `COUNTED` and one more."""
+    mine = Cluster.objects.filter(project=project, open_count__gt=0, assignee=reader)
+    return {"open": waiting(project), "mine": _count(mine)}
+
+
+def waiting(project: Project) -> int:
+    """Open clusters, up to `COUNTED` and one more."""
+    return _count(Cluster.objects.filter(project=project, open_count__gt=0))
+
+
+def with_waiting(memberships: QuerySet[Membership], project_id: int | None) -> QuerySet[Membership]:
+    """Memberships, that in one project with the number of its open clusters as `to_review`."""
+    of_it = Cluster.objects.filter(project=OuterRef("project_id"), project_id=project_id or 0)
+    found = of_it.filter(open_count__gt=0).order_by().values("project")
+    counting = Subquery(found.annotate(count=Count("pk")).values("count"))
+    return memberships.annotate(to_review=counting)
+
+
+def _count(clusters: QuerySet[Cluster]) -> int:
+    return len(clusters.order_by().values_list("pk")[: COUNTED + 1])
+
+
+def agents(project: Project, state: str) -> list[str]:
+    """Agents that have something in a state, for the filter."""
+    found = Cluster.objects.filter(project=project, **{f"{state}_count__gt": 0})
+    names = found.order_by("agent").values_list("agent", flat=True)
+    return list(names.distinct()[:AGENTS])
+
+
+def baselines(project_id: int) -> QuerySet[Baseline]:
+    """Accepted answers, newest first."""
+    found = Baseline.objects.filter(project_id=project_id, run__deleted_at=None)
+    return found.select_related("run", "divergence").order_by("-pk")

@@ -1,0 +1,119 @@
+"""How reviews are put on a page: the count in the rail, classes, verdicts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import mark_safe
+
+from replay.differences import Difference
+from replay.review import reading
+from replay.review.models import Cluster, Divergence, EventKind, ReviewEvent, State
+from replay.templatetags.replay_tags import CLASS_TONES
+from runs.comments.names import shown_name
+from runs.messages.loose import plural
+
+register = template.Library()
+
+STATE_TONES = {State.ACCEPTED: "ok", State.REGRESSION: "bad", State.OPEN: "warn"}
+
+
+@register.simple_tag(takes_context=True)
+def review_link(context: template.Context) -> str:
+    """The review page in the rail, with how many clusters wait."""
+    address = reverse("replay:review", args=[context["project"].slug])
+    here = context["request"].path.startswith(address)
+    mark = mark_safe(' aria-current="page"') if here else ""
+    return format_html(
+        '<a class="item" href="{}"{}>Review {}</a>', address, mark, review_badge(context)
+    )
+
+
+@register.simple_tag(takes_context=True)
+def review_badge(context: template.Context, oob: bool = False) -> str:
+    """How many clusters wait; by itself, to take the place of the one on the page."""
+    counts = context.get("counts") if oob else None
+    found = counts["open"] if counts else _waiting(context)
+    swap = mark_safe(' hx-swap-oob="true"') if oob else ""
+    told = counted(found) if found else ""
+    shown = format_html('<b title="{} to review">{}</b>', told, told) if told else ""
+    return format_html('<span class="unread" id="to-review"{}>{}</span>', swap, shown)
+
+
+def _waiting(context: template.Context) -> int:
+    here = context["project"].pk
+    memberships = context.get("memberships") or ()
+    return next((one.to_review for one in memberships if one.project_id == here), 0) or 0
+
+
+@register.filter
+def counted(count: int) -> str:
+    return f"{reading.COUNTED}+" if count > reading.COUNTED else str(count)
+
+
+@register.simple_tag
+def class_label(name: str) -> str:
+    difference = Difference(name)
+    tone = CLASS_TONES.get(difference, "bad")
+    return format_html('<span class="tag {}">{}</span>', tone, difference.label)
+
+
+@register.simple_tag
+def state_label(divergence: Divergence) -> str:
+    tone = STATE_TONES.get(State(divergence.state), "muted")
+    gone = "" if divergence.is_current else ", then answered anew"
+    return format_html('<span class="tag {}">{}{}</span>', tone, divergence.state, gone)
+
+
+@register.filter
+def count_in(cluster: Cluster, state: str) -> int:
+    count: int = getattr(cluster, f"{state}_count")
+    return count
+
+
+@register.simple_tag
+def assigned(cluster: Cluster, reader: Any) -> str:
+    whom = cluster.assignee
+    if whom is None:
+        return "unassigned"
+    return "you" if whom.pk == reader.pk else shown_name(whom.name, whom.email)
+
+
+@register.simple_tag
+def what_happened(event: ReviewEvent) -> str:
+    """An event of the history in words, without who and when."""
+    of_what = plural(event.count, "divergence")
+    told = {
+        EventKind.VERDICT: f"{event.verdict}: {of_what}",
+        EventKind.UNDO: f"took back “{event.verdict}” of {of_what}",
+        EventKind.ASSIGNED: f"assigned it to {event.detail.get('whom') or 'nobody'}",
+        EventKind.REPLACED: "a retry gave another answer",
+        EventKind.RESOLVED: "a retry gave an answer that does not differ",
+        EventKind.BASELINE_REVOKED: "revoked a baseline",
+    }
+    return told.get(EventKind(event.kind), event.kind)
+
+
+@register.simple_tag(takes_context=True)
+def cluster_query(context: template.Context, cluster: Cluster) -> str:
+    """The address of a cluster beside the same list."""
+    found: str = context["place"].cluster(cluster.pk)
+    return found
+
+
+@register.simple_tag(takes_context=True)
+def next_query(context: template.Context, pk: int) -> str:
+    found: str = context["place"].cluster(pk)
+    return found
+
+
+@register.simple_tag(takes_context=True)
+def at_query(context: template.Context, public_id: str) -> str:
+    """The address of one member, side by side."""
+    found: str = context["place"].query(
+        cluster=context["cluster"].pk, at=public_id, tab=None, before=None
+    )
+    return found

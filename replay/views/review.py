@@ -1,0 +1,278 @@
+"""The review page: clusters of divergences, one of them side by side, its members and history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from replay.beside import both_sides
+from replay.differences import Difference
+from replay.models import ReplayMode
+from replay.review import clusters, deciding, reading
+from replay.review.models import COUNTED, VERDICTS, Cluster, Divergence, ReviewEvent, State
+from replay.review.turns import minimum_of
+from replay.sides import SHOWS, Show
+from runs.access import get_membership_or_404
+from runs.accounts.models import Membership, Role
+from runs.comments import threads, writing
+from runs.comments.names import shown_name
+from runs.models import NAME
+
+TABS = ("example", "members", "history")
+KEY = 2**63 - 1
+
+
+class ReviewForm(forms.Form):
+    """The state of the page in its address; what cannot be is left out."""
+
+    state = forms.ChoiceField(choices=[(s, s) for s in COUNTED], required=False)
+    assignee = forms.RegexField(r"^(me|none|[0-9]{1,18})$", required=False)
+    of = forms.ChoiceField(choices=[(d.value, d.label) for d in Difference], required=False)
+    agent = forms.CharField(max_length=NAME, required=False, strip=False)
+    cluster = forms.IntegerField(min_value=1, max_value=KEY, required=False)
+    at = forms.SlugField(max_length=40, required=False)
+    after = forms.RegexField(r"^[0-9]{1,3}\.[0-9]{1,18}$", required=False)
+    before = forms.IntegerField(min_value=1, max_value=KEY, required=False)
+    tab = forms.ChoiceField(choices=[(t, t) for t in TABS], required=False)
+    show = forms.ChoiceField(choices=[(s, s) for s in SHOWS], required=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """`kept` is what was given and could be read, by name."""
+
+    kept: dict[str, Any]
+    filters: reading.Filters
+
+    @classmethod
+    def read(cls, data: QueryDict) -> Place:
+        form = ReviewForm(data)
+        form.full_clean()
+        kept = {name: value for name, value in form.cleaned_data.items() if value not in ("", None)}
+        filters = reading.Filters(
+            kept.get("state", State.OPEN),
+            kept.get("assignee", ""),
+            kept.get("of", ""),
+            "" if kept.get("agent") == NO_AGENT else kept.get("agent"),
+        )
+        return cls(kept, filters)
+
+    @property
+    def tab(self) -> str:
+        return str(self.kept.get("tab", TABS[0]))
+
+    @property
+    def show(self) -> Show:
+        return next((show for show in SHOWS if show == self.kept.get("show")), SHOWS[0])
+
+    @property
+    def after(self) -> tuple[int, int] | None:
+        if "after" not in self.kept:
+            return None
+        severity, _, pk = self.kept["after"].partition(".")
+        return int(severity), int(pk)
+
+    def query(self, **changes: object) -> str:
+        """The address of this state with some of it changed; None leaves out."""
+        query = QueryDict(mutable=True)
+        query.update({k: str(v) for k, v in {**self.kept, **changes}.items() if v is not None})
+        return query.urlencode()
+
+    def cluster(self, pk: int | None) -> str:
+        """The address of a cluster beside the same list."""
+        return self.query(cluster=pk, at=None, tab=None, before=None)
+
+    @property
+    def listed(self) -> str:
+        """The same list, nothing chosen."""
+        return self.query(cluster=None, at=None, tab=None, before=None, after=None)
+
+
+NO_AGENT = "—"
+"""What the address says of runs without an agent."""
+
+
+@require_safe
+@vary_on_headers("HX-Request", "HX-Target")
+def review(request: HttpRequest, slug: str) -> HttpResponse:
+    member = get_membership_or_404(request, slug)
+    return page(request, member, Place.read(request.GET))
+
+
+@require_safe
+def divergence(request: HttpRequest, slug: str, divergence_id: str) -> HttpResponse:
+    """One divergence has an address of its own, which leads to it on the page."""
+    member = get_membership_or_404(request, slug)
+    found = divergence_or_404(member, divergence_id)
+    query = QueryDict(mutable=True)
+    query["state"] = found.state if found.state in COUNTED else State.OPEN
+    query.update({"cluster": str(found.cluster_id), "at": found.public_id})
+    return redirect(f"{reverse('replay:review', args=[slug])}?{query.urlencode()}")
+
+
+def divergence_or_404(member: Membership, divergence_id: str) -> Divergence:
+    mine = Divergence.objects.filter(project=member.project_id, run__deleted_at=None)
+    found = mine.select_related("run", "cluster").filter(public_id=divergence_id).first()
+    if found is None:
+        raise Http404
+    found.run.project = member.project
+    return found
+
+
+def cluster_or_404(member: Membership, pk: int) -> Cluster:
+    found = Cluster.objects.filter(project=member.project_id, pk=pk).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+def page(
+    request: HttpRequest,
+    member: Membership,
+    place: Place,
+    *,
+    status: int = 200,
+    **more: Any,
+) -> HttpResponse:
+    """The page at a place; `more` is what a refused form has to say."""
+    part = request.headers.get("HX-Request") and request.headers.get("HX-Target") == "review"
+    context = {**_list(member, place), "place": place, **more}
+    context |= _chosen(member, place, context["clusters"])
+    context["undoable"] = deciding.last_verdict(member.user, member.project_id)
+    name = "replay/review.html#part" if part else "replay/review.html"
+    # A refusal is part of the answer: htmx would not show one that is called an error.
+    answer = render(request, name, context, status=200 if part else status)
+    if part and request.method == "POST":
+        answer["HX-Push-Url"] = (
+            f"{reverse('replay:review', args=[member.project.slug])}?{place.query()}"
+        )
+    return answer
+
+
+def _list(member: Membership, place: Place) -> dict[str, Any]:
+    project, filters = member.project, place.filters
+    found = reading.with_example(filters.clusters(project, member.user), filters.state)
+    if place.after:
+        found = reading.behind(found, place.after)
+    rows = list(found[: reading.CLUSTERS + 1])
+    last = rows[reading.CLUSTERS - 1] if len(rows) > reading.CLUSTERS else None
+    later = place.query(after=f"{last.severity}.{last.pk}", cluster=None, at=None) if last else None
+    return {
+        "clusters": rows[: reading.CLUSTERS],
+        "later": later,
+        "states": COUNTED,
+        "classes": [d for d in Difference if d.is_change],
+        "agents": [(name, name or NO_AGENT) for name in reading.agents(project, filters.state)],
+        "people": _people(member),
+        "counts": reading.counts(project, member.user),
+        "minimum": minimum_of(project.pk),
+        "no_agent": NO_AGENT,
+    }
+
+
+def _people(member: Membership) -> list[tuple[int, str]]:
+    """Who can be given a cluster, the reader first."""
+    found = writing.people_of(member.project_id)[: threads.OFFERED]
+    named = [(one.user_id, shown_name(one.user.name, one.user.email)) for one in found]
+    return sorted(named, key=lambda one: one[0] != member.user_id)
+
+
+def _chosen(member: Membership, place: Place, listed: list[Cluster]) -> dict[str, Any]:
+    """The cluster of the address, else the first of the list."""
+    pk = place.kept.get("cluster")
+    cluster = next((one for one in listed if one.pk == pk), None)
+    if cluster is None and pk is not None:
+        found = Cluster.objects.select_related("assignee")
+        cluster = found.filter(project=member.project_id, pk=pk).first()
+    elif pk is None and listed:
+        cluster = listed[0]
+    if cluster is None:
+        return {"cluster": None, "missing": pk is not None}
+    return {
+        "cluster": cluster,
+        "cause": clusters.told(cluster.difference, cluster.cause),
+        "next": next_of(member, place, cluster),
+        "may_decide": Role(member.role).covers(Role.MEMBER),
+        **_example(member, place, cluster),
+        **_tab(place, cluster),
+    }
+
+
+def next_of(member: Membership, place: Place, cluster: Cluster) -> int | None:
+    """The cluster behind this one in the list; behind the last comes the first."""
+    found = place.filters.clusters(member.project, member.user)
+    behind = reading.behind(found, (cluster.severity, cluster.pk))
+    following = behind.values_list("pk", flat=True).first()
+    return following or found.exclude(pk=cluster.pk).values_list("pk", flat=True).first()
+
+
+def _example(member: Membership, place: Place, cluster: Cluster) -> dict[str, Any]:
+    """The member of the address, else the newest of the state that is listed, else of any."""
+    everyone = reading.members(cluster)
+    at = place.kept.get("at")
+    found = _one(everyone.filter(public_id=at)) if at else None
+    listed = everyone.filter(state=place.filters.state)
+    found = found or _one(listed) or _one(everyone)
+    if found is None:
+        return {"example": None}
+    found.run.project = member.project
+    prompt = found.replay.mode == ReplayMode.PROMPT and found.row is not None and found.is_current
+    beside = listed if found.state == place.filters.state else everyone
+    return {
+        "example": found,
+        "row": found.row,
+        "sides": both_sides(found.row, place.show) if prompt and found.row else None,
+        "shows": [(s, s.upper() if s == "json" else s.title(), place.query(show=s)) for s in SHOWS],
+        "newer": beside.filter(pk__gt=found.pk).order_by("pk").values_list("public_id", flat=True)
+        .first(),
+        "older": beside.filter(pk__lt=found.pk).values_list("public_id", flat=True).first(),
+        "up_to": reading.members(cluster, State.OPEN).values_list("pk", flat=True).first() or 0,
+        "one": bool(at) and found.public_id == at,
+        **thread(member, cluster, found),
+    }  # fmt: skip
+
+
+def _one(divergences: Any) -> Divergence | None:
+    found: Divergence | None = reading.whole(divergences).first()
+    return found
+
+
+def thread(member: Membership, cluster: Cluster, example: Divergence) -> dict[str, Any]:
+    """What was said about any member of the cluster, and where to say more."""
+    events = ReviewEvent.objects.filter(cluster=cluster, comment__isnull=False)
+    events = events.filter(comment__run__deleted_at=None).select_related("comment")
+    newest = events.prefetch_related("comment__mentions").order_by("-pk")[: threads.SHOWN]
+    said = [threads.said(event.comment, member) for event in reversed(newest) if event.comment]
+    return {
+        "thread": said,
+        "unread": threads.unread_in(member, said),
+        "may_write": Role(member.role).covers(Role.MEMBER),
+        "run": example.run,
+        "seq": example.seq,
+        "about": example.public_id,
+    }
+
+
+def _tab(place: Place, cluster: Cluster) -> dict[str, Any]:
+    context: dict[str, Any] = {
+        "tabs": [(tab, place.query(tab=tab, before=None)) for tab in TABS],
+        "verdicts": VERDICTS,
+    }
+    if place.tab == "history":
+        context["history"] = reading.history(cluster)
+    if place.tab == "members":
+        found = reading.members(cluster).select_related("run", "replay", "decision")
+        if before := place.kept.get("before"):
+            found = found.filter(pk__lt=before)
+        rows = list(found[: reading.MEMBERS + 1])
+        context["members"] = rows[: reading.MEMBERS]
+        if len(rows) > reading.MEMBERS:
+            context["earlier"] = place.query(before=rows[reading.MEMBERS - 1].pk)
+    return context
