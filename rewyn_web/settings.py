@@ -127,7 +127,7 @@ SQLITE_OPTIONS = {
     "timeout": 20,
     "init_command": (
         "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA mmap_size=268435456;"
-        "PRAGMA cache_size=-32000; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=4194304;"
+        "PRAGMA cache_size=-8000; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=4194304;"
         # Every 16 MiB: a page of an index that many runs write to goes into the file once for all
         # of them. What is left of the log at the end is written back by the worker.
         "PRAGMA wal_autocheckpoint=4000"
