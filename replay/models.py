@@ -325,6 +325,10 @@ from replay.experiments.models import (  # noqa: E402, F401  (of this app)
     ExperimentCandidate,
     ExperimentRun,
 )
+from replay.project_providers.models import (  # noqa: E402, F401  (of this app)
+    ProjectProvider,
+    ProviderCall,
+)
 from replay.review.models import (  # noqa: E402, F401  (of this app)
     Baseline,
     Cluster,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -13,6 +12,7 @@ from django.db.models import Count, Min
 from django.utils import timezone
 
 from replay import recording
+from replay.project_providers.catalog import catalog_of
 from replay.providers import (
     BadModel,
     CannotAsk,
@@ -20,8 +20,6 @@ from replay.providers import (
     Overrides,
     Provider,
     build_call,
-    choose,
-    providers_from_env,
 )
 from replay.questions import Candidate, Question
 from replay.shown import cut
@@ -163,6 +161,7 @@ class _Prompt:
         self.warnings = _running(run)
         self.effects = list(self._chosen())
         self.candidate = candidate or self._recorded_model()
+        self.catalog = catalog_of(run.project_id)
         self.provider = self._provider()
         self.tried = self._try_out()
 
@@ -215,7 +214,7 @@ class _Prompt:
         if self.candidate is None:
             return None
         try:
-            return choose(str(self.candidate), providers_from_env(os.environ))[0]
+            return self.catalog.choose(str(self.candidate))[0]
         except BadModel as error:
             self._error(error.code, str(error), "models")
             return None
@@ -268,7 +267,7 @@ class _Prompt:
             Usage(input=effect.input_tokens, output=effect.output_tokens),
             family=Family.COMPLETION,
             models=(self.candidate.model,),
-            provider=self.provider.name if self.provider else self.candidate.provider,
+            provider=self.provider.priced_as if self.provider else self.candidate.provider,
             when=timezone.now(),
             overrides=self.run.project.price_overrides,
         )

@@ -284,6 +284,17 @@ REPLAY_PARALLEL_CALLS = env.int("REPLAY_PARALLEL_CALLS", 4)
 REPLAY_CALL_ATTEMPTS = env.int("REPLAY_CALL_ATTEMPTS", 4)
 REPLAY_CALL_TIMEOUT_SECONDS = env.float("REPLAY_CALL_TIMEOUT_SECONDS", 120.0)
 
+# --- Providers of replays --------------------------------------------------------------------
+
+SEAL_KEYS: list[str] = list(filter(None, env.list("REWYN_SEAL_KEY", [])))
+"""What seals the provider keys that projects keep: the first seals, all of them open."""
+if any(len(key) < 32 for key in SEAL_KEYS):
+    sys.exit("REWYN_SEAL_KEY is too short: 32 characters or more, say of `openssl rand -hex 32`.")
+REPLAY_PRIVATE_ADDRESSES = env.bool("REPLAY_PRIVATE_ADDRESSES", False)
+"""Whether a project's providers may be on loopback and in private ranges (`make run`: yes)."""
+PROVIDER_KEY_VARIABLES: list[str] = env.list("PROVIDER_KEY_VARIABLES", [])
+"""Variables whose value every project may have sent to a base URL of its choice."""
+
 # --- Logging ---------------------------------------------------------------------------------
 
 LOG_LEVEL = env.str("LOG_LEVEL", "WARNING").upper()

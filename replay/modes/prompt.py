@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import heapq
 import logging
-import os
 import random
 import time
 from dataclasses import dataclass, field
@@ -28,6 +27,7 @@ from replay.models import MESSAGE, CallState, Replay, ReplayEffect
 from replay.modes.flights import Flights, Landed
 from replay.modes.verdict import verdict
 from replay.outcome import Outcome
+from replay.project_providers.catalog import catalog_of
 from replay.providers import (
     BadModel,
     Call,
@@ -35,9 +35,7 @@ from replay.providers import (
     Provider,
     Result,
     build_call,
-    choose,
     next_wait,
-    providers_from_env,
     send,
 )
 from replay.questions import Controls
@@ -60,7 +58,7 @@ UNSTORABLE = (DataError, ArithmeticError, ValueError)
 def run(lease: Lease) -> Outcome:
     """Ask what has no answer yet, and sum up."""
     replay = lease.replay
-    provider, model = provider_of(replay.candidate)
+    provider, model = provider_of(replay)
     lease.beat(now=True)
     results.open_rows(lease, _rows(lease))
     results.take_over(lease)
@@ -68,10 +66,10 @@ def run(lease: Lease) -> Outcome:
     return verdict(lease)
 
 
-def provider_of(candidate: str) -> tuple[Provider, str]:
+def provider_of(replay: Replay) -> tuple[Provider, str]:
     """Who is asked for a candidate; Refused where that is not possible here and now."""
     try:
-        return choose(candidate, providers_from_env(os.environ))
+        return catalog_of(replay.project_id).choose(replay.candidate)
     except BadModel as error:
         raise Refused(error.code, str(error), "models") from None
 
@@ -271,7 +269,7 @@ class _Asking:
             cache_write=parts["cache_write"],
             reasoning=parts["reasoning"],
         )
-        cost = price(used, self.lease.replay, names, self.provider.name)
+        cost = price(used, self.lease.replay, names, self.provider.priced_as)
         return {**{f"{part}_tokens": count for part, count in parts.items()}, "cost": cost}
 
 

@@ -116,7 +116,7 @@ def target_api(provider: Provider, source: str | None, *, on_wire: bool = False)
     Responses is asked where it surely is: at OpenAI itself, where the recorded bytes went to it, or
     where ``openai-responses:`` says so. Servers that call themselves compatible speak Chat.
     """
-    if provider.name == "anthropic":
+    if provider.maker == "anthropic":
         return MESSAGES
     if provider.api:
         return provider.api

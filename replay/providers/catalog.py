@@ -24,7 +24,10 @@ ANTHROPIC_VERSION = "2023-06-01"
 LEAST_SECRET = 4
 PATHS = {CHAT: "/chat/completions", RESPONSES: "/responses", MESSAGES: "/v1/messages"}
 _NEEDS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
-_FIXED = {"openai-chat": CHAT, "openai-responses": RESPONSES}
+COMPATIBLE = "compatible"
+"""The kind of a server that speaks OpenAI's Chat Completions and is none of the others."""
+FIXED_NAMES = ("openai-chat", "openai-responses")
+_FIXED = dict(zip(FIXED_NAMES, (CHAT, RESPONSES), strict=True))
 
 
 class BadModel(ValueError):
@@ -65,8 +68,20 @@ class Provider:
         parts = urlsplit(self.url(api))
         return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
+    @property
+    def maker(self) -> str:
+        """Whose API it is, whatever it is called here."""
+        return self.kind or self.name
+
+    @property
+    def priced_as(self) -> str:
+        """The name that price tables may know it by."""
+        return self.name if self.kind == COMPATIBLE else self.maker
+
     def secrets(self) -> dict[str, str]:
         """The headers that carry the key; only a request that goes out has them."""
+        if not self.api_key:
+            return {}
         if self.bearer:
             return {"Authorization": f"Bearer {self.api_key}"}
         return {"x-api-key": self.api_key}
@@ -118,13 +133,19 @@ def providers_from_env(env: Mapping[str, str]) -> dict[str, Provider]:
     return {name: replace(provider, hidden=keys) for name, provider in found.items()}
 
 
+def base_name(model: str) -> str:
+    """The provider that ``provider:model`` names, without the API it may fix."""
+    name = model.partition(":")[0]
+    return "openai" if name in _FIXED else name
+
+
 def choose(model: str, providers: Mapping[str, Provider]) -> tuple[Provider, str]:
     """The provider and the model's name in ``provider:model``. Raises ``BadModel``."""
     name, colon, rest = model.partition(":")
     if not colon or not name.strip() or not rest.strip():
         said = f"{model!r} is no model; write provider:model, for example openai:gpt-4o"
         raise BadModel("bad_form", said)
-    base = "openai" if name in _FIXED else name
+    base = base_name(model)
     if base not in providers:
         if base in _NEEDS:
             said = f"{name} can't be asked: {_NEEDS[base]} is not set where the server runs"

@@ -96,7 +96,7 @@ def _model(call: Call, http: httpx2.AsyncClient) -> Model:
     from pydantic_ai.providers.openai import OpenAIProvider
 
     gpt = AsyncOpenAI(
-        api_key=provider.api_key,
+        api_key=provider.api_key or "none",
         base_url=provider.base_url,
         http_client=http,
         max_retries=0,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from django.contrib import messages
@@ -15,7 +14,7 @@ from django.views.decorators.vary import vary_on_headers
 from replay.forms import Recorded, ReplayForm, recorded
 from replay.jobs import Asker
 from replay.models import Replay
-from replay.providers import providers_from_env
+from replay.project_providers.catalog import catalog_of
 from replay.start import Planned, plans, start
 from runs.access import get_run_or_404, signed_in
 from runs.accounts.models import Role
@@ -81,7 +80,7 @@ def _context(run: Run, form: ReplayForm, known: Recorded) -> dict[str, Any]:
         "cost": _together(planned),
         "can_start": bool(planned) and not errors,
         "suggested": _suggested(run),
-        "providers": sorted(providers_from_env(os.environ)),
+        "catalog": catalog_of(run.project_id),
     }
 
 
@@ -100,5 +99,5 @@ def _suggested(run: Run) -> list[str]:
     asked = Replay.objects.filter(project=run.project).exclude(model="").order_by("-pk")
     latest = asked.values_list("provider", "model")[:200]
     lately = dict.fromkeys(f"{provider}:{model}" for provider, model in latest)
-    fake = FAKE_MODELS if "fake" in providers_from_env(os.environ) else ()
+    fake = FAKE_MODELS if "fake" in catalog_of(run.project_id).ready else ()
     return [*list(lately)[:SUGGESTED], *(model for model in fake if model not in lately)]

@@ -57,6 +57,8 @@ PAGES: dict[str, list[tuple[dict, str]]] = {
         (PROJECT, ""),
     ],
     "replay:list": [(PROJECT, "")],
+    "replay:providers": [(PROJECT, "")],
+    "replay:provider": [],
     "replay:new": [(RUN, "")],
     "replay:detail": [],
 }

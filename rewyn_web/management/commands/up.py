@@ -40,6 +40,7 @@ class Command(BaseCommand):
         if not 0 <= wanted <= 65535:
             raise CommandError(f"PORT is {wanted}: a port is 1 to 65535, or 0 for any free one.")
         be_the_only_one()
+        allow_this_machine()
         require_answer()
         migrate_if_needed()
         tidy()
@@ -68,6 +69,14 @@ class Command(BaseCommand):
             f"'{base}/api/v1/effect-logs?agent=my-agent'"
         )
         self.stdout.flush()
+
+
+def allow_this_machine() -> None:
+    """Let projects ask providers on this machine and its network, unless the operator says no.
+
+    In the environment, because the server's processes read their settings anew.
+    """
+    os.environ.setdefault("REPLAY_PRIVATE_ADDRESSES", "true")
 
 
 def be_the_only_one() -> None:

@@ -1,0 +1,197 @@
+"""The limits of a provider, kept by rows: all workers together stay within them.
+
+Each call is let through by one conditional UPDATE of the provider's row, which holds a number that
+goes up: whoever counted what has changed since counts again. Nothing is kept in a process, so it
+does not matter how many workers there are, nor which of them dies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Count, DecimalField, F, Q, Sum, Value
+from django.db.models.functions import Coalesce, Greatest
+from django.utils import timezone
+
+from replay.project_providers.models import ProjectProvider, ProviderCall
+
+WINDOW = timedelta(seconds=60)
+LOOK_AGAIN_SECONDS = 0.1
+MARGIN = timedelta(seconds=15)
+"""How long past its timeout a call of a worker that died still counts as in flight."""
+NOTHING = Decimal(0)
+MONEY: DecimalField[Any, Any] = DecimalField(max_digits=20, decimal_places=12)
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """The call may go out; `settle` it when it has ended."""
+
+    call_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Not now; look again in so many seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """No further call: `budget_replay`, `budget_day`, `cost_unknown` or `provider_removed`."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """What counts against a budget: known or given up for good, and still in flight."""
+
+    over: Decimal
+    in_flight: Decimal
+    unpriced: int = 0
+
+
+class Gate:
+    """Lets the calls of one replay through to one provider with limits."""
+
+    def __init__(self, provider_id: int, replay_id: int, timeout: float) -> None:
+        self._provider, self._replay = provider_id, replay_id
+        self._lasts = timedelta(seconds=timeout) + MARGIN
+
+    def admit(self, estimate: Decimal | None) -> Admitted | Wait | Spent:
+        """Whether a call may go out now. `estimate` is what it may cost, None if nobody knows."""
+        row = ProjectProvider.objects.filter(pk=self._provider).first()
+        if row is None:
+            return Spent("provider_removed", "The provider was removed from the project.")
+        now, cost = timezone.now(), estimate or NOTHING
+        refusal = self._refusal(row, cost, now)
+        if refusal is not None:
+            return refusal
+        with transaction.atomic():
+            if not self._count(row, cost, now):
+                return Wait(0.0)
+            call = ProviderCall.objects.create(
+                provider_id=self._provider,
+                replay_id=self._replay,
+                started_at=now,
+                expires_at=now + self._lasts,
+                reserved=cost,
+            )
+        return Admitted(call.pk)
+
+    def _count(self, row: ProjectProvider, cost: Decimal, now: datetime) -> bool:
+        today = now.date()
+        spent: Any = F("day_spent") + cost if row.day == today else cost
+        same = ProjectProvider.objects.filter(pk=row.pk, admitted=row.admitted, day=row.day)
+        return bool(same.update(admitted=F("admitted") + 1, day=today, day_spent=spent))
+
+    def _refusal(self, row: ProjectProvider, cost: Decimal, now: datetime) -> Wait | Spent | None:
+        spent = self._budgets(row, cost, now)
+        if spent is not None:
+            return spent
+        calls = ProviderCall.objects.filter(provider=row)
+        flying = calls.filter(ended_at=None, expires_at__gt=now)
+        if row.parallel is not None and flying.count() >= row.parallel:
+            return Wait(LOOK_AGAIN_SECONDS)
+        if row.per_minute is not None:
+            lately = calls.filter(started_at__gt=now - WINDOW).order_by("-started_at")
+            nth = lately.values_list("started_at", flat=True)[row.per_minute - 1 : row.per_minute]
+            for started_at in nth:
+                return Wait(max((started_at + WINDOW - now).total_seconds(), 0.01))
+        return None
+
+    # --- Budgets ----------------------------------------------------------------------------------
+
+    def _budgets(self, row: ProjectProvider, cost: Decimal, now: datetime) -> Wait | Spent | None:
+        if row.replay_budget is None and row.day_budget is None:
+            return None
+        mine = self._of_replay(now)
+        if mine.unpriced:
+            text = "What an answer cost is unknown, so the budget cannot be kept to."
+            return Spent("cost_unknown", text)
+        if row.replay_budget is not None:
+            text = "The provider's budget for one replay, $%s, is used up ($%s spent)."
+            found = _within(row.replay_budget, mine, cost, Spent("budget_replay", text))
+            if found is not None:
+                return found
+        if row.day_budget is not None:
+            text = "The provider's budget for a day, $%s, is used up ($%s spent today)."
+            today = self._of_today(row, now)
+            return _within(row.day_budget, today, cost, Spent("budget_day", text))
+        return None
+
+    def _of_replay(self, now: datetime) -> _Sum:
+        calls = ProviderCall.objects.filter(replay=self._replay, provider=self._provider)
+        flying = Q(ended_at=None, expires_at__gt=now)
+        found = calls.aggregate(
+            flying=_total("reserved", flying),
+            over=_total(Coalesce("cost", "reserved", output_field=MONEY), ~flying),
+            unpriced=Count("pk", filter=Q(priced=False)),
+        )
+        return _Sum(found["over"], found["flying"], found["unpriced"])
+
+    def _of_today(self, row: ProjectProvider, now: datetime) -> _Sum:
+        if row.day != now.date():
+            return _Sum(NOTHING, NOTHING)
+        flying = ProviderCall.objects.filter(
+            provider=row, ended_at=None, expires_at__gt=now, started_at__date=now.date()
+        )
+        reserved = flying.aggregate(all=_total("reserved"))["all"]
+        return _Sum(max(row.day_spent - reserved, NOTHING), reserved)
+
+
+def settle(call_id: int, *, cost: Decimal | None, answered: bool, billed: bool = True) -> None:
+    """A call has ended. Without a known cost what was reserved counts, if it may be `billed`.
+
+    An answer whose cost nobody knows ends what a budget bounds: it could not be kept to.
+    """
+    call = ProviderCall.objects.filter(pk=call_id, ended_at=None).first()
+    if call is None:
+        return
+    known = cost if cost is not None else (call.reserved if billed else NOTHING)
+    with transaction.atomic():
+        mine = ProviderCall.objects.filter(pk=call_id, ended_at=None)
+        priced = cost is not None or not answered
+        if mine.update(ended_at=timezone.now(), cost=known, priced=priced):
+            of_day = ProjectProvider.objects.filter(pk=call.provider_id, day=call.started_at.date())
+            left = Greatest(F("day_spent") + (known - call.reserved), Value(NOTHING, MONEY))
+            of_day.update(day_spent=left)
+
+
+def give_up(replay_id: int) -> None:
+    """The calls in flight of a replay whose worker is gone count as what they may have cost."""
+    for call_id in ProviderCall.objects.filter(replay=replay_id, ended_at=None).values_list(
+        "pk", flat=True
+    ):
+        settle(call_id, cost=None, answered=False)
+
+
+def gate_of(project_id: int, name: str, replay_id: int, timeout: float) -> Gate | None:
+    """The gate of a project's provider, None where it has no limits or is the environment's."""
+    row = ProjectProvider.objects.filter(project_id=project_id, name=name).first()
+    return Gate(row.pk, replay_id, timeout) if row is not None and row.has_limits else None
+
+
+def _within(budget: Decimal, spent: _Sum, cost: Decimal, used_up: Spent) -> Wait | Spent | None:
+    """Wait where only what is in flight is in the way: it may cost less than it may cost."""
+    if spent.over + spent.in_flight + cost <= budget and spent.over < budget:
+        return None
+    if spent.in_flight and spent.over + cost <= budget and spent.over < budget:
+        return Wait(LOOK_AGAIN_SECONDS)
+    shown = used_up.text % (_dollars(budget), _dollars(spent.over))
+    return Spent(used_up.code, shown)
+
+
+def _total(what: Any, where: Q | None = None) -> Any:
+    return Coalesce(Sum(what, filter=where), Value(NOTHING), output_field=MONEY)
+
+
+def _dollars(amount: Decimal) -> str:
+    return f"{amount.normalize():f}" if amount else "0"

@@ -1,0 +1,114 @@
+"""A project's providers: made, changed, tried and removed by its admins."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from replay.project_providers import keeping
+from replay.project_providers.catalog import catalog_of
+from replay.project_providers.forms import ProviderForm, TestForm
+from replay.project_providers.keeping import BadProvider
+from replay.project_providers.models import ProjectProvider
+from replay.project_providers.trying import try_out
+from runs.access import get_project_or_404, signed_in
+from runs.accounts.models import Project, Role
+
+
+@sensitive_post_parameters("key")
+@require_http_methods(["GET", "HEAD", "POST"])
+def provider_list(request: HttpRequest, slug: str) -> HttpResponse:
+    """All providers; POST makes one."""
+    project = get_project_or_404(request, slug, Role.ADMIN)
+    if request.method != "POST":
+        return _listed(request, project, ProviderForm())
+    form = ProviderForm(request.POST)
+    if form.is_valid():
+        try:
+            row = keeping.add(project, keeping.read(form.sent()), signed_in(request))
+        except BadProvider as bad:
+            _blame(form, bad)
+        else:
+            messages.success(request, f"{row.name} can be asked from now on. Try it.")
+            return redirect("replay:provider", slug, row.name)
+    return _listed(request, project, form, status=400)
+
+
+@sensitive_post_parameters("key")
+@require_http_methods(["GET", "HEAD", "POST"])
+def provider_page(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    """One provider; POST changes it."""
+    project = get_project_or_404(request, slug, Role.ADMIN)
+    row = _row_or_404(project, name)
+    if request.method != "POST":
+        return _one(request, row, ProviderForm(row=row))
+    form = ProviderForm(request.POST, row=row)
+    if form.is_valid():
+        try:
+            keeping.change(row, keeping.read(form.sent(name)))
+        except BadProvider as bad:
+            _blame(form, bad)
+        else:
+            messages.success(request, "Changed; it counts from the next call on.")
+            return redirect("replay:provider", slug, name)
+    return _one(request, row, form, status=400)
+
+
+@require_POST
+def provider_test(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    project = get_project_or_404(request, slug, Role.ADMIN)
+    row = _row_or_404(project, name)
+    form = TestForm(request.POST)
+    model = form.cleaned_data["model"] if form.is_valid() else ""
+    if not model:
+        messages.error(request, "Name the model to ask.")
+    else:
+        try_out(row, model)
+    return redirect("replay:provider", slug, name)
+
+
+@require_POST
+def provider_removal(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    project = get_project_or_404(request, slug, Role.ADMIN)
+    keeping.remove(_row_or_404(project, name))
+    messages.success(request, f"{name} is removed, and its key with it.")
+    return redirect("replay:providers", slug)
+
+
+def _row_or_404(project: Project, name: str) -> ProjectProvider:
+    row = ProjectProvider.objects.filter(project=project, name=name).first()
+    if row is None:
+        raise Http404
+    return row
+
+
+def _blame(form: ProviderForm, bad: BadProvider) -> None:
+    form.add_error(bad.member if bad.member in form.fields else None, bad.message)
+
+
+def _listed(
+    request: HttpRequest, project: Project, form: ProviderForm, status: int = 200
+) -> HttpResponse:
+    catalog = catalog_of(project.pk)
+    rows = list(ProjectProvider.objects.filter(project=project).order_by("name"))
+    context = {
+        "form": form,
+        "rows": [(row, catalog.broken.get(row.name)) for row in rows],
+        "of_environment": sorted(set(catalog.ready) - catalog.own),
+    }
+    return render(request, "project/providers.html", context, status=status)
+
+
+def _one(
+    request: HttpRequest, row: ProjectProvider, form: ProviderForm, status: int = 200
+) -> HttpResponse:
+    context = {
+        "form": form,
+        "row": row,
+        "problem": catalog_of(row.project_id).broken.get(row.name),
+        "test": TestForm(initial={"model": row.test_model}),
+    }
+    return render(request, "project/provider.html", context, status=status)
