@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 
 from replay.review.models import Baseline, Cluster, Divergence, EventKind, ReviewEvent, State
 from runs.accounts.models import Membership, Project, User
@@ -26,6 +26,7 @@ class Filters:
     """`me`, `none` or somebody's key."""
     difference: str = ""
     agent: str | None = None
+    experiment: str = ""
 
     def clusters(self, project: Project, reader: User) -> QuerySet[Cluster]:
         found = Cluster.objects.filter(project=project, **{f"{self.state}_count__gt": 0})
@@ -35,7 +36,15 @@ class Filters:
             found = found.filter(difference=self.difference)
         if self.agent is not None:
             found = found.filter(agent=self.agent)
+        if self.experiment:
+            mine = Divergence.objects.filter(cluster=OuterRef("pk"), state=self.state)
+            found = found.filter(Exists(mine.filter(**self.of_experiment)))
         return found.order_by("-severity", "-pk")
+
+    @property
+    def of_experiment(self) -> dict[str, str]:
+        """What members are asked for."""
+        return {"replay__experiment__public_id": self.experiment} if self.experiment else {}
 
 
 def _assignee(word: str, reader: User) -> int | None:

@@ -36,6 +36,7 @@ class ReviewForm(forms.Form):
     assignee = forms.RegexField(r"^(me|none|[0-9]{1,18})$", required=False)
     of = forms.ChoiceField(choices=[(d.value, d.label) for d in Difference], required=False)
     agent = forms.CharField(max_length=NAME, required=False, strip=False)
+    experiment = forms.SlugField(max_length=40, required=False)
     cluster = forms.IntegerField(min_value=1, max_value=KEY, required=False)
     at = forms.SlugField(max_length=40, required=False)
     after = forms.RegexField(r"^[0-9]{1,3}\.[0-9]{1,18}$", required=False)
@@ -61,6 +62,7 @@ class Place:
             kept.get("assignee", ""),
             kept.get("of", ""),
             "" if kept.get("agent") == NO_AGENT else kept.get("agent"),
+            kept.get("experiment", ""),
         )
         return cls(kept, filters)
 
@@ -218,7 +220,7 @@ def _example(member: Membership, place: Place, cluster: Cluster) -> dict[str, An
     everyone = reading.members(cluster)
     at = place.kept.get("at")
     found = _one(everyone.filter(public_id=at)) if at else None
-    listed = everyone.filter(state=place.filters.state)
+    listed = everyone.filter(state=place.filters.state, **place.filters.of_experiment)
     found = found or _one(listed) or _one(everyone)
     if found is None:
         return {"example": None}

@@ -136,6 +136,17 @@ def test_the_address_filters(found, person, query, shown):
     assert page.count('class="cluster"') == shown
 
 
+def test_an_experiment_s_own(cluster, person, project):
+    from replay.models import Experiment
+
+    mine = Experiment.objects.create(project=project, name="Move off")
+    Replay.objects.filter(pk=cluster.members.first().replay_id).update(experiment=mine)
+    page = text(person().get(f"{PAGE}?experiment={mine.public_id}&of=facts"))
+    assert page.count('class="cluster"') == 1
+    assert "the replay with openai:gpt-b" in page
+    assert "No cluster is like that" in text(person("Bob").get(f"{PAGE}?experiment=ex_no"))
+
+
 def test_a_divergence_has_an_address(cluster, person):
     one = cluster.members.first()
     answer = person().get(f"{PAGE}/divergences/{one.public_id}")

@@ -1,0 +1,252 @@
+"""`/api/v1/divergences` and `/api/v1/verdicts/export`: what a team decided, for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import orjson
+from django.db.models import Count, Q, QuerySet
+from django.http import Http404, StreamingHttpResponse
+from django.urls import reverse
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from replay.api import review_docs as docs
+from replay.api.paging import bounded, word
+from replay.differences import Difference
+from replay.review import deciding, reading
+from replay.review.models import COUNTED, Baseline, Divergence, ReviewEvent, State
+from replay.review.people import Decider, member, program
+from replay.review.turns import minimum_of
+from rewyn_sdk.errors import DecodeError
+from rewyn_sdk.jsontext import parse
+from runs.accounts.keys import KeyPrincipal
+from runs.accounts.models import Membership, Scope
+from runs.api.auth import project_id_of, project_of
+from runs.api.incoming import read_body
+from runs.refusals import Refused
+
+BATCH = 1000
+MOST = 200
+_NAMES = {"agent": "cluster__agent", "run": "run__external_id", "replay": "replay__public_id"}
+
+
+class DivergencesView(APIView):
+    scope: ClassVar[Scope] = Scope.READ
+
+    @docs.list_divergences
+    def get(self, request: Request) -> Response:
+        found = _filtered(request).order_by("-pk")
+        if before := bounded(request, "cursor", 0):
+            found = found.filter(pk__lt=before)
+        limit = bounded(request, "limit", 50, most=MOST)
+        rows = list(found[: limit + 1])
+        following = str(rows[limit - 1].pk) if len(rows) > limit else None
+        slug = project_of(request).slug
+        return Response({"results": [_shape(row, slug) for row in rows[:limit]], "next": following})
+
+
+class VerdictView(APIView):
+    scope: ClassVar[Scope] = Scope.REPLAY
+
+    @docs.give_verdict
+    def post(self, request: Request, divergence_id: str) -> Response:
+        divergence = _mine(request).filter(public_id=divergence_id).first()
+        if divergence is None:
+            raise Http404
+        ruling, whole, seen = _asked(request)
+        try:
+            event = _decide(divergence, ruling, _decider(request), whole, seen)
+        except deciding.AlreadyDecided as first:
+            raise Refused("conflict", str(first), "version") from None
+        now = _mine(request).get(pk=divergence.pk)
+        shape = _shape(now, project_of(request).slug)
+        return Response({**shape, "decided": event.count})
+
+
+class ExportView(APIView):
+    scope: ClassVar[Scope] = Scope.READ
+
+    @docs.export_verdicts
+    def get(self, request: Request) -> StreamingHttpResponse:
+        found = _filtered(request)
+        project = project_of(request)
+        head = {
+            "project": project.slug,
+            "minimum_class": minimum_of(project.pk),
+            "counts": _counts(found),
+        }
+        baselines = reading.baselines(project.pk).filter(revoked_at=None, **_of_runs(request))
+        pieces = _document(head, found, baselines)
+        answer = StreamingHttpResponse(pieces, content_type="application/json")
+        answer["Content-Disposition"] = f'inline; filename="{project.slug}.verdicts.json"'
+        return answer
+
+
+# --- Asked -------------------------------------------------------------------------------------
+
+
+def _mine(request: Request) -> QuerySet[Divergence]:
+    mine = Divergence.objects.filter(project_id=project_id_of(request), run__deleted_at=None)
+    return mine.select_related("cluster", "run", "replay__experiment", "decision")
+
+
+def _filtered(request: Request) -> QuerySet[Divergence]:
+    wanted = {column: word(request, name) for name, column in _NAMES.items()}
+    wanted["state"] = _one_of(request, "state", list(State.values))
+    wanted["difference"] = _one_of(request, "class", [d.value for d in Difference])
+    wanted["replay__experiment__public_id"] = word(request, "experiment")
+    given = {column: value for column, value in wanted.items() if value is not None}
+    found = _mine(request).filter(**given)
+    if cluster := bounded(request, "cluster", 0):
+        found = found.filter(cluster=cluster)
+    return found.defer("replay__plan", "replay__proof", "replay__mismatches")
+
+
+def _one_of(request: Request, name: str, allowed: list[str]) -> str | None:
+    value = word(request, name)
+    if value is not None and value not in allowed:
+        raise Refused("invalid", f"`{name}` is one of {', '.join(allowed)}.", field=name)
+    return value
+
+
+def _of_runs(request: Request) -> dict[str, str]:
+    """Baselines have no replay of their own to be asked for; of a run they are its own."""
+    run = word(request, "run")
+    return {} if run is None else {"run__external_id": run}
+
+
+def _asked(request: Request) -> tuple[deciding.Ruling, bool, int | None]:
+    try:
+        sent = parse(read_body(request._request))
+    except DecodeError as error:
+        raise Refused("malformed", f"The body is no JSON: {error}") from None
+    if not isinstance(sent, dict):
+        raise Refused("invalid", "Expected an object.")
+    verdict, reason = (_of_kind(sent, name, str, "") for name in ("verdict", "reason"))
+    baseline = _of_kind(sent, "baseline", bool, True)
+    seen = _of_kind(sent, "version", int, None)
+    scope = _of_kind(sent, "of", str, "one")
+    if scope not in ("one", "cluster"):
+        raise Refused("invalid", "`of` is one or cluster.", "of")
+    try:
+        ruling = deciding.checked(verdict, reason, baseline=baseline)
+    except deciding.Unruly as problem:
+        field = "reason" if "reason" in str(problem) else "verdict"
+        raise Refused("invalid", str(problem), field) from None
+    return ruling, scope == "cluster", seen
+
+
+def _of_kind(sent: dict[str, Any], name: str, kind: type, default: Any) -> Any:
+    value = sent.get(name)
+    if value is None:
+        return default
+    if type(value) is not kind:
+        raise Refused("invalid", f"`{name}` cannot be that.", name)
+    return value
+
+
+def _decider(request: Request) -> Decider:
+    auth = request.auth
+    if isinstance(auth, Membership):
+        return member(auth)
+    assert isinstance(auth, KeyPrincipal)
+    return program(auth.key_id)
+
+
+def _decide(
+    divergence: Divergence, ruling: deciding.Ruling, by: Decider, whole: bool, seen: int | None
+) -> ReviewEvent:
+    """Without a version it is decided as things stand now."""
+    if not whole:
+        version = divergence.version if seen is None else seen
+        return deciding.decide(divergence, ruling, by, seen=version)
+    cluster = divergence.cluster
+    newest = reading.members(cluster, State.OPEN).values_list("pk", flat=True).first() or 0
+    version = cluster.version if seen is None else seen
+    return deciding.decide_cluster(cluster, ruling, by, seen=version, up_to=newest)
+
+
+# --- Shown -------------------------------------------------------------------------------------
+
+
+def _shape(one: Divergence, slug: str) -> dict[str, Any]:
+    return {
+        **_line(one),
+        "url": reverse("replay:divergence", args=[slug, one.public_id]),
+        "summary": one.summary,
+        "version": one.version,
+        "cluster": {
+            "id": str(one.cluster_id),
+            "version": one.cluster.version,
+            "cause": one.cluster.cause,
+            "open": one.cluster.open_count,
+        },
+        "created_at": one.created_at,
+    }
+
+
+def _line(one: Divergence) -> dict[str, Any]:
+    """What the list and the export both say."""
+    decision, experiment = one.decision, one.replay.experiment
+    return {
+        "id": one.public_id,
+        "run": one.run.external_id,
+        "replay": one.replay.public_id,
+        "experiment": experiment.public_id if experiment else None,
+        "model": one.replay.candidate or None,
+        "seq": one.seq,
+        "class": one.difference,
+        "agent": one.cluster.agent or None,
+        "effect_key": one.cluster.effect_key or None,
+        "state": one.state,
+        "current": one.is_current,
+        "reason": decision.reason if decision else None,
+        "decided_by": decision.signed if decision else None,
+        "decided_at": decision.created_at if decision else None,
+    }
+
+
+def _counts(found: QuerySet[Divergence]) -> dict[str, int]:
+    """Of what holds now: what a retry answered anew is told among the verdicts alone."""
+    names = found.filter(is_current=True).order_by().values_list("state")
+    counts = dict(names.annotate(Count("pk")))
+    return {state.value: counts.get(state, 0) for state in COUNTED}
+
+
+def _document(
+    head: dict[str, Any], found: QuerySet[Divergence], baselines: QuerySet[Baseline]
+) -> Iterator[bytes]:
+    decided = found.filter(~Q(state__in=(State.OPEN, State.RESOLVED)))
+    yield orjson.dumps(head)[:-1] + b',"verdicts":['
+    yield from _rows(decided, lambda one: {**_line(one), "cluster": str(one.cluster_id)})
+    yield b'],"baselines":['
+    yield from _rows(baselines.defer("answer"), _baseline)
+    yield b"]}"
+
+
+def _rows(found: QuerySet[Any], shape: Any) -> Iterator[bytes]:
+    """Rows in the order they were made, some at a time."""
+    last, gap = 0, b""
+    while rows := list(found.order_by("pk").filter(pk__gt=last)[:BATCH]):
+        last = rows[-1].pk
+        told = [orjson.dumps(shape(row), option=orjson.OPT_UTC_Z) for row in rows]
+        yield gap + b",".join(told)
+        gap = b","
+
+
+def _baseline(one: Baseline) -> dict[str, Any]:
+    return {
+        "id": one.public_id,
+        "run": one.run.external_id,
+        "seq": one.divergence.seq,
+        "divergence": one.divergence.public_id,
+        "effect_key": one.effect_key,
+        "request_hash": one.request_hash,
+        "answer_hash": one.answer_hash,
+        "reason": one.reason,
+        "accepted_by": one.signed,
+        "accepted_at": one.created_at,
+    }
