@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from replay import recording
 from replay.project_providers.catalog import catalog_of
+from replay.project_providers.foreseen import foreseen
 from replay.providers import (
     BadModel,
     CannotAsk,
@@ -166,7 +167,7 @@ class _Prompt:
         self.tried = self._try_out()
 
     def plan(self) -> tuple[Candidate | None, dict[str, Any]]:
-        told = self.tried.told()
+        told, cost = self.tried.told(), self._cost()
         return self.candidate, {
             "mode": "prompt",
             "says": SAYS["prompt"],
@@ -175,8 +176,9 @@ class _Prompt:
             "effects": [effect.seq for effect in self.effects],
             "components": components(self.run, live=frozenset({Family.COMPLETION})),
             "calls": self._calls(),
+            "limits": self._limits(cost),
             "tokens": self._tokens(),
-            "cost": self._cost(),
+            "cost": cost,
             "kept": self._kept(),
             "changes": self._changes(),
             "notes": [note for note in told if note["code"] not in WARNS],
@@ -238,6 +240,14 @@ class _Prompt:
             "lanes": sorted(self.tried.lanes),
             "interrupted": "a call in flight when its worker dies is asked again, within these",
         }
+
+    def _limits(self, cost: dict[str, Any]) -> dict[str, Any]:
+        """The provider's limits; what they will do to this replay goes to warnings and errors."""
+        name = self.provider.name if self.provider else ""
+        found = foreseen(self.run.project_id, name, cost["estimate"], len(self.effects))
+        self.warnings += found.warnings
+        self.errors += found.errors
+        return found.limits
 
     def _tokens(self) -> dict[str, Any]:
         counted = [e for e in self.effects if e.input_tokens is not None]

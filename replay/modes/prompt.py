@@ -11,7 +11,8 @@ import heapq
 import logging
 import random
 import time
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -27,6 +28,7 @@ from replay.models import MESSAGE, CallState, Replay, ReplayEffect
 from replay.modes.flights import Flights, Landed
 from replay.modes.verdict import verdict
 from replay.outcome import Outcome
+from replay.project_providers import limits
 from replay.project_providers.catalog import catalog_of
 from replay.providers import (
     BadModel,
@@ -62,8 +64,10 @@ def run(lease: Lease) -> Outcome:
     lease.beat(now=True)
     results.open_rows(lease, _rows(lease))
     results.take_over(lease)
-    _Asking(lease, provider, model).drive()
-    return verdict(lease)
+    limits.give_up(replay.pk)
+    asking = _Asking(lease, provider, model)
+    asking.drive()
+    return asking.told(verdict(lease))
 
 
 def provider_of(replay: Replay) -> tuple[Provider, str]:
@@ -102,6 +106,8 @@ class _Waiting:
     row: ReplayEffect
     call: Call | None = None
     record: dict[str, Any] = field(default_factory=dict)
+    admitted: int | None = None
+    """The call that the provider's limits let through, while it is in flight."""
 
 
 class _Asking:
@@ -112,6 +118,14 @@ class _Asking:
         self.controls = Controls.of_json(lease.replay.controls)
         self.flights: Flights[_Waiting, Result] = Flights(settings.REPLAY_PARALLEL_CALLS)
         self.halted = False
+        self.gate = limits.gate_of(
+            lease.replay.project_id,
+            provider.name,
+            lease.replay.pk,
+            settings.REPLAY_CALL_TIMEOUT_SECONDS,
+        )
+        self.held_until = 0.0
+        self.spent: limits.Spent | None = None
         self.accepted = baselines.Accepted(lease.replay.project_id)
         rows = ReplayEffect.objects.filter(replay=lease.replay).for_list()
         open_rows = rows.exclude(state__in=(CallState.ANSWERED, CallState.FAILED))
@@ -129,16 +143,27 @@ class _Asking:
                 self._land(landed)
 
     def _is_settled(self) -> bool:
-        """What waits is not asked any more: somebody cancelled, or a difference was enough."""
-        return self.halted or self.lease.cancelled
+        """What waits is not asked any more: somebody cancelled, a difference was enough, or the
+        provider's budget is used up."""
+        return self.halted or self.lease.cancelled or self.spent is not None
 
     def _is_due(self) -> bool:
-        return bool(self.waiting) and self.waiting[0][0] <= time.monotonic()
+        return bool(self.waiting) and self._next_due() <= time.monotonic()
+
+    def _next_due(self) -> float:
+        return max(self.waiting[0][0], self.held_until)
 
     def _patience(self) -> float:
         if not self.waiting or not self.flights.has_room:
             return TICK_SECONDS
-        return min(TICK_SECONDS, self.waiting[0][0] - time.monotonic())
+        return min(TICK_SECONDS, self._next_due() - time.monotonic())
+
+    def told(self, outcome: Outcome) -> Outcome:
+        """The outcome with the reason, where a budget left calls unasked."""
+        if self.spent is None or outcome.error_code != "not_all_asked":
+            return outcome
+        text = f"{self.spent.text} {outcome.error_text}"
+        return replace(outcome, error_code=self.spent.code, error_text=text)
 
     def _wind_up(self) -> None:
         """The process ends: take what still lands in a moment, give the rest back."""
@@ -157,12 +182,46 @@ class _Asking:
             return
         call = waiting.call
         assert call is not None
+        if not self._let_through(waiting):
+            return
         if not results.ask(self.lease, row.pk, segments.compress(call.request_bytes())):
+            self._settle(waiting, None, billed=False)
             self._no_call_left(row)
             return
         row.calls += 1
         timeout = settings.REPLAY_CALL_TIMEOUT_SECONDS
         self.flights.start(waiting, lambda: send(call, timeout=timeout))
+
+    def _let_through(self, waiting: _Waiting) -> bool:
+        """Whether the provider's limits take the call now; else it waits, or all is over."""
+        if self.gate is None:
+            return True
+        found = self.gate.admit(self._estimate(waiting.row.effect))
+        if isinstance(found, limits.Admitted):
+            waiting.admitted = found.call_id
+            return True
+        heapq.heappush(self.waiting, (0.0, waiting.row.seq, waiting))
+        if isinstance(found, limits.Spent):
+            self.spent = found
+        else:
+            self.held_until = time.monotonic() + found.seconds
+        return False
+
+    def _estimate(self, effect: Effect | None) -> Decimal | None:
+        """What a call may cost, by the tokens of the recorded one."""
+        if effect is None:
+            return None
+        used = Usage(input=effect.input_tokens, output=effect.output_tokens)
+        return price(used, self.lease.replay, (self.model,), self.provider.priced_as)
+
+    def _settle(self, waiting: _Waiting, answer: Answer | None, *, billed: bool) -> None:
+        if waiting.admitted is None:
+            return
+        cost = None
+        with suppress(*UNSTORABLE):
+            cost = self._usage(answer)["cost"] if answer is not None else None
+        limits.settle(waiting.admitted, cost=cost, answered=answer is not None, billed=billed)
+        waiting.admitted = None
 
     def _prepare(self, waiting: _Waiting) -> bool:
         """Make the call of a row; one that cannot be made is told and left."""
@@ -191,6 +250,10 @@ class _Asking:
 
     def _land(self, landed: Landed[_Waiting, Result]) -> None:
         """Store what came; one that cannot be stored takes no other down with it."""
+        result = landed.result
+        # A provider that answered by an error bills nothing; without any status nobody knows.
+        billed = result is None or result.status is None or result.status < 400
+        self._settle(landed.tag, result.answer if result else None, billed=billed)
         try:
             self._take(landed)
         except UNSTORABLE as error:

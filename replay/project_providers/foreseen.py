@@ -1,0 +1,61 @@
+"""What a provider's limits will do to a replay, said in its plan before anything is sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from replay.project_providers.keeping import LIMITS
+from replay.project_providers.models import ProjectProvider
+
+
+@dataclass(slots=True)
+class Foreseen:
+    limits: dict[str, Any] = field(default_factory=dict)
+    """The limits that are set, by name; numbers."""
+    warnings: list[dict[str, Any]] = field(default_factory=list)
+    errors: list[dict[str, Any]] = field(default_factory=list)
+
+
+def foreseen(project_id: int, name: str, estimate: float | None, calls: int) -> Foreseen:
+    """`estimate` is the replay's cost in US dollars by its plan, None where it is unknown."""
+    row = ProjectProvider.objects.filter(project_id=project_id, name=name).first()
+    found = Foreseen()
+    if row is None or not row.has_limits:
+        return found
+    for limit in LIMITS:
+        value = getattr(row, limit)
+        if value is not None:
+            found.limits[limit] = value if isinstance(value, int) else float(value)
+    if row.per_minute is not None and calls > row.per_minute:
+        minutes = -(-calls // row.per_minute) - 1
+        text = f"At {row.per_minute} calls a minute it takes {minutes} minutes or more."
+        found.warnings.append({"code": "per_minute", "message": text})
+    _budgets(row, estimate, found)
+    return found
+
+
+def _budgets(row: ProjectProvider, estimate: float | None, found: Foreseen) -> None:
+    if row.replay_budget is None and row.day_budget is None:
+        return
+    if estimate is None:
+        text = (
+            f"{row.name} has a budget, and what this may cost is unknown; it stops at the first"
+            " answer without a known cost."
+        )
+        found.warnings.append({"code": "budget_blind", "message": text})
+    cost = estimate or 0.0
+    if row.replay_budget is not None and cost > float(row.replay_budget):
+        _over(found, row.name, "one replay", float(row.replay_budget), cost)
+    if row.day_budget is not None:
+        left = max(float(row.day_budget - row.spent_today), 0.0)
+        if cost > left or not left:
+            _over(found, row.name, "what is left of today", left, cost)
+
+
+def _over(found: Foreseen, name: str, what: str, budget: float, cost: float) -> None:
+    text = (
+        f"The budget of {name} for {what} is ${budget:.4f}, and this is estimated at ${cost:.4f}:"
+        " it stops when that is used up; what was answered stays."
+    )
+    found.warnings.append({"code": "over_budget", "message": text})

@@ -1,0 +1,213 @@
+"""A provider's limits: calls at once and a minute, budgets that stop cleanly; kept by rows."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from replay import jobs
+from replay.models import ProjectProvider, ProviderCall, Replay, ReplayEffect
+from replay.project_providers import limits
+from replay.project_providers.limits import Admitted, Gate, Spent, Wait
+from replay.project_providers.sealing import seal
+from replay.questions import read_question
+from replay.start import plans, start
+
+pytestmark = pytest.mark.django_db
+SAY = {"answer": {"text": "It is paid.", "usage": {"input": 1000, "output": 100}}}
+EACH = Decimal("0.0035")
+"""1,000 tokens in and 100 out at gpt-4o's $2.50 and $10 a million."""
+
+
+@pytest.fixture
+def own(project, provider, settings):
+    """own(parallel=1, …) -> a provider of the project, asked at the fake one."""
+    settings.REPLAY_PRIVATE_ADDRESSES = True
+    fake = provider(SAY)
+
+    def make(**limits) -> ProjectProvider:
+        return ProjectProvider.objects.create(
+            project=project, name="acme", kind="openai", base_url=fake.openai_base_url,
+            sealed=seal("sk-acme-key", project.pk), **limits,
+        )  # fmt: skip
+
+    make.fake = fake
+    return make
+
+
+@pytest.fixture
+def run(store, read_log):
+    return store(read_log("02-two-tools-memory"))
+
+
+@pytest.fixture
+def replay(run):
+    """replay() -> the Replay of its two calls, done."""
+
+    def do() -> Replay:
+        question = read_question({"run": run.external_id, "models": ["acme:gpt-4o"]})
+        queued = start(run, question, jobs.Asker()).replays[0]
+        jobs.run_job(queued.public_id)
+        return Replay.objects.get(pk=queued.pk)
+
+    return do
+
+
+@pytest.fixture
+def gate(run, own):
+    """gate(parallel=1, …) -> the Gate of a replay to a provider with these limits."""
+
+    def make(**given) -> Gate:
+        replay, _ = jobs.create_job(run=run, mode="prompt", model="m", provider="acme", plan={})
+        return Gate(own(**given).pk, replay.pk, 60.0)
+
+    return make
+
+
+def states(replay: Replay) -> list[str]:
+    rows = ReplayEffect.objects.filter(replay=replay).order_by("seq")
+    return list(rows.values_list("state", flat=True))
+
+
+# --- Budgets ------------------------------------------------------------------------------------
+
+
+def test_a_replays_budget_stops_it_and_what_was_answered_stays(own, replay):
+    own(parallel=1, replay_budget=EACH)
+    done = replay()
+    assert (done.status, done.error_code) == ("partial", "budget_replay")
+    assert "1 of 2 calls were not asked" in done.error_text and "$0.0035" in done.error_text
+    assert (states(done), done.cost) == (["answered", "pending"], EACH)
+
+
+def test_with_a_raised_budget_it_goes_on_where_it_stopped(own, replay):
+    row = own(parallel=1, replay_budget=EACH)
+    stopped = replay()
+    ProjectProvider.objects.filter(pk=row.pk).update(replay_budget=EACH * 3)
+    jobs.retry(stopped)
+    jobs.run_job(stopped.public_id)
+    done = Replay.objects.get(pk=stopped.pk)
+    assert (done.status, states(done), len(own.fake.asked)) == ("succeeded", ["answered"] * 2, 2)
+
+
+def test_a_days_budget_counts_all_replays_of_the_day(own, replay):
+    own(parallel=1, day_budget=EACH * 2)
+    assert replay().status == "succeeded"
+    second = replay()
+    assert (second.status, second.error_code) == ("partial", "budget_day")
+    assert len(own.fake.asked) == 2
+
+
+def test_a_new_day_has_its_whole_budget(gate):
+    door = gate(day_budget=1)
+    yesterday = timezone.now().date() - timedelta(days=1)
+    ProjectProvider.objects.update(day=yesterday, day_spent=5)
+    assert isinstance(door.admit(Decimal("0.9")), Admitted)
+    assert ProjectProvider.objects.get().day_spent == Decimal("0.9")
+
+
+def test_an_answer_of_unknown_cost_ends_what_a_budget_bounds(own, run):
+    own(parallel=1, replay_budget=5)
+    question = read_question({"run": run.external_id, "models": ["acme:nobody-knows-it"]})
+    [planned] = plans(run, question)
+    assert "budget_blind" in [warning["code"] for warning in planned.plan["warnings"]]
+    queued = start(run, question, jobs.Asker()).replays[0]
+    jobs.run_job(queued.public_id)
+    done = Replay.objects.get(pk=queued.pk)
+    assert (done.error_code, len(own.fake.asked)) == ("cost_unknown", 1)
+
+
+def test_what_is_in_flight_is_waited_for_before_a_budget_is_used_up(gate):
+    door = gate(replay_budget=1)
+    first = door.admit(Decimal("0.8"))
+    assert isinstance(door.admit(Decimal("0.8")), Wait)
+    limits.settle(first.call_id, cost=Decimal("0.1"), answered=True)
+    assert isinstance(door.admit(Decimal("0.8")), Admitted)
+    assert isinstance(door.admit(Decimal("0.95")), Spent)
+
+
+def test_a_refused_call_costs_nothing_and_a_lost_one_what_was_reserved(gate):
+    door = gate(replay_budget=1)
+    limits.settle(door.admit(Decimal("0.9")).call_id, cost=None, answered=False, billed=False)
+    limits.settle(door.admit(Decimal("0.9")).call_id, cost=None, answered=False, billed=True)
+    assert door.admit(Decimal("0.2")).code == "budget_replay"
+    assert ProjectProvider.objects.get().day_spent == Decimal("0.9")
+
+
+def test_the_plan_says_what_a_budget_will_do(own, run):
+    own(replay_budget="0.0001", per_minute=1)
+    question = read_question({"run": run.external_id, "models": ["acme:gpt-4o"]})
+    plan = plans(run, question)[0].plan
+    assert plan["limits"] == {"replay_budget": 0.0001, "per_minute": 1}
+    assert {"over_budget", "per_minute"} <= {warning["code"] for warning in plan["warnings"]}
+
+
+# --- At once, and a minute ----------------------------------------------------------------------
+
+
+def test_no_more_calls_at_once_than_allowed(own, replay):
+    own(parallel=1)
+    assert replay().status == "succeeded"
+    assert own.fake.peak == 1
+
+
+def test_a_call_of_a_dead_worker_counts_until_it_would_be_over(gate):
+    door = gate(parallel=1)
+    door.admit(None)
+    assert isinstance(door.admit(None), Wait)
+    ProviderCall.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert isinstance(door.admit(None), Admitted)
+
+
+def test_whoever_takes_a_replay_over_gives_up_its_calls_in_flight(gate):
+    door = gate(parallel=1)
+    door.admit(None)
+    limits.give_up(Replay.objects.get().pk)
+    assert isinstance(door.admit(None), Admitted)
+
+
+def test_the_call_beyond_a_minutes_allowance_waits_for_the_oldest(gate):
+    door = gate(per_minute=2)
+    for _ in range(2):
+        limits.settle(door.admit(None).call_id, cost=None, answered=True)
+    ProviderCall.objects.order_by("pk").update(started_at=timezone.now() - timedelta(seconds=50))
+    held = door.admit(None)
+    assert 9 < held.seconds <= 10
+    ProviderCall.objects.update(started_at=timezone.now() - timedelta(seconds=61))
+    assert isinstance(door.admit(None), Admitted)
+
+
+def test_a_provider_that_was_removed_lets_nothing_through(gate):
+    door = gate(parallel=1)
+    ProjectProvider.objects.all().delete()
+    assert door.admit(None).code == "provider_removed"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_workers_that_ask_together_stay_within_the_limit(gate):
+    door, found = gate(parallel=3), []
+
+    def ask() -> None:
+        try:
+            for _ in range(20):
+                found.append(door.admit(None))
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=ask) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(isinstance(one, Admitted) for one in found) == 3
+    assert ProviderCall.objects.count() == 3
+
+
+def test_without_limits_nothing_is_counted(own, replay):
+    own()
+    assert replay().status == "succeeded" and not ProviderCall.objects.exists()
