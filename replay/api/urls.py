@@ -2,11 +2,14 @@
 
 from django.urls import path
 
-from replay.api import compare, review, views
+from replay.api import compare, providers, review, views
 
 app_name = "replay-api"
 urlpatterns = [
     path("compare", compare.CompareView.as_view(), name="compare"),
+    path("providers", providers.ProvidersView.as_view(), name="providers"),
+    path("providers/<slug:name>", providers.ProviderView.as_view(), name="provider"),
+    path("providers/<slug:name>/test", providers.ProviderTestView.as_view(), name="provider-test"),
     path("replays", views.ReplaysView.as_view(), name="replays"),
     path("replays/<slug:replay_id>", views.ReplayView.as_view(), name="replay"),
     path("replays/<slug:replay_id>/effects", views.ReplayEffectsView.as_view(), name="effects"),
