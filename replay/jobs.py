@@ -332,6 +332,7 @@ def sweep(*, fresh: bool = False) -> int:
     ids = list(waiting.order_by("pk").values_list("public_id", flat=True)[:RUNG_AT_ONCE])
     for public_id in ids:
         ring(public_id)
+    cells.catch_up()
     return touched + len(ids)
 
 

@@ -2,9 +2,10 @@
 
 from django.urls import path
 
-from replay.api import compare, providers, review, views
+from replay.api import compare, experiments, providers, review, views
 
 app_name = "replay-api"
+one = "experiments/<slug:experiment_id>"
 urlpatterns = [
     path("compare", compare.CompareView.as_view(), name="compare"),
     path("providers", providers.ProvidersView.as_view(), name="providers"),
@@ -15,6 +16,15 @@ urlpatterns = [
     path("replays/<slug:replay_id>/effects", views.ReplayEffectsView.as_view(), name="effects"),
     path("replays/<slug:replay_id>/cancel", views.CancellationView.as_view(), name="cancel"),
     path("replays/<slug:replay_id>/retry", views.RetryView.as_view(), name="retry"),
+    path("experiments", experiments.ExperimentsView.as_view(), name="experiments"),
+    path(one, experiments.ExperimentView.as_view(), name="experiment"),
+    path(f"{one}/matrix", experiments.MatrixView.as_view(), name="experiment-matrix"),
+    path(f"{one}/cancel", experiments.ExperimentCancelView.as_view(), name="experiment-cancel"),
+    path(f"{one}/retry", experiments.ExperimentRetryView.as_view(), name="experiment-retry"),
+    path(f"{one}/candidates", experiments.CandidatesView.as_view(), name="experiment-candidates"),
+    path(f"{one}/export", experiments.ExperimentExportView.as_view(), name="experiment-export"),
+    path("datasets", experiments.DatasetsView.as_view(), name="datasets"),
+    path("datasets/<slug:dataset_id>", experiments.DatasetView.as_view(), name="dataset"),
     path("divergences", review.DivergencesView.as_view(), name="divergences"),
     path(
         "divergences/<slug:divergence_id>/verdict", review.VerdictView.as_view(), name="verdict"

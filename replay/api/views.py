@@ -12,18 +12,14 @@ from rest_framework.views import APIView
 
 from replay import jobs
 from replay.api import docs
+from replay.api.asking import asker_of, read_json
 from replay.api.paging import bounded, keyset, word
 from replay.api.shapes import planned_shape, replay_line, replay_shape, row_shape
-from replay.jobs import Asker
 from replay.models import Replay, ReplayEffect, ReplayMode, ReplayStatus
 from replay.questions import read_question
 from replay.start import plans, start
-from rewyn_sdk.errors import DecodeError
-from rewyn_sdk.jsontext import parse
-from runs.accounts.keys import KeyPrincipal
-from runs.accounts.models import Membership, Scope
+from runs.accounts.models import Scope
 from runs.api.auth import project_id_of
-from runs.api.incoming import read_body
 from runs.models import Run
 from runs.refusals import Refused
 
@@ -43,11 +39,11 @@ class ReplaysView(APIView):
 
     @docs.start_replays
     def post(self, request: Request) -> Response:
-        question = read_question(_json(request))
+        question = read_question(read_json(request))
         run = _run(request, question.run)
         if question.plan_only:
             return Response(_together([planned_shape(one) for one in plans(run, question)], None))
-        started = start(run, question, _asker(request))
+        started = start(run, question, asker_of(request))
         mark = started.experiment.public_id if started.experiment else None
         shapes = [replay_shape(_fresh(one.public_id)) for one in started.replays]
         status = 201 if started.created else 200
@@ -100,13 +96,6 @@ class RetryView(APIView):
         return Response(replay_shape(_fresh(replay.public_id)))
 
 
-def _json(request: Request) -> Any:
-    try:
-        return parse(read_body(request._request))
-    except DecodeError as error:
-        raise Refused("malformed", f"The body is no JSON: {error}") from None
-
-
 def _run(request: Request, run_id: str) -> Run:
     run = Run.objects.filter(project_id=project_id_of(request), external_id=run_id)
     found = run.select_related("project").first()
@@ -129,14 +118,6 @@ def _fresh(public_id: str) -> Replay:
 
 def _whole() -> QuerySet[Replay]:
     return Replay.objects.visible().select_related("project", "run", "experiment")
-
-
-def _asker(request: Request) -> Asker:
-    auth = request.auth
-    if isinstance(auth, Membership):
-        return Asker(user=auth.user)
-    assert isinstance(auth, KeyPrincipal)
-    return Asker(key_id=auth.key_id)
 
 
 def _together(shapes: list[dict[str, Any]], experiment: str | None) -> dict[str, Any]:

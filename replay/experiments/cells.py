@@ -19,6 +19,8 @@ from replay.models import CallState, Experiment, Replay, ReplayEffect
 from replay.states import ACTIVE, FINAL
 
 AT_ONCE = 100
+LOOKED_AT = 20
+"""Experiments one sweep looks at."""
 
 
 def settle(replays: Iterable[int]) -> None:
@@ -80,23 +82,33 @@ def reopen(replays: Sequence[int]) -> None:
 
 
 def finish(experiment_id: int) -> bool:
-    """Say when the last replay of an experiment has ended; True the first time."""
+    """Say when the last replay of an experiment has ended and is written down; True the first
+    time."""
     going = Replay.objects.filter(experiment=OuterRef("pk"), status__in=ACTIVE)
-    mine = Experiment.objects.filter(~Exists(going), pk=experiment_id, finished_at=None)
+    unsettled = Cell.objects.filter(experiment=OuterRef("pk"), ended="")
+    mine = Experiment.objects.filter(
+        ~Exists(going), ~Exists(unsettled), pk=experiment_id, finished_at=None
+    )
     return bool(mine.update(finished_at=timezone.now(), fingerprint=""))
 
 
-def catch_up(experiment: Experiment) -> None:
-    """Settle cells whose replay ended while nobody could write it down."""
-    missed = Cell.objects.filter(experiment=experiment, ended="", replay__status__in=FINAL)
-    settle(list(missed.values_list("replay_id", flat=True)[:AT_ONCE]))
+def catch_up() -> int:
+    """Settle what ended while nobody could write it down; how many experiments were looked at."""
+    going = Replay.objects.filter(experiment=OuterRef("pk"), status__in=ACTIVE)
+    over = Experiment.objects.filter(~Exists(going), finished_at=None).order_by("pk")
+    ids = list(over.values_list("pk", flat=True)[:LOOKED_AT])
+    for pk in ids:
+        missed = Cell.objects.filter(experiment=pk, ended="", replay__status__in=FINAL)
+        settle(list(missed.values_list("replay_id", flat=True)[:AT_ONCE]))
+        finish(pk)
+    return len(ids)
 
 
 def stopped(experiment: Experiment) -> None:
-    """Of replays that were withdrawn before anything was asked there is nothing to add up."""
+    """All that waited was withdrawn: of what was never asked there is nothing to add up."""
     unasked = Cell.objects.filter(
         experiment=experiment, ended="", replay__status="cancelled", replay__attempt=0
     )
     unasked.update(ended="cancelled")
-    catch_up(experiment)
     finish(experiment.pk)
+    catch_up()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import F
 
 from replay import jobs
 from replay.experiments.asked import MAX_CANDIDATES, MAX_CELLS, Wanted
@@ -40,11 +41,15 @@ def start(
 
     Raises Refused with the first error of the plan.
     """
-    for error in plan.errors:
-        raise Refused(error["code"], error["message"], error.get("field"))
+    _refuse_errors(plan)
     return open_experiment(
         project, plan.runs, plan.candidates, asker, name=name, gate=gate, dataset=dataset
     )
+
+
+def _refuse_errors(plan: Plan) -> None:
+    for error in plan.errors:
+        raise Refused(error["code"], error["message"], error.get("field"))
 
 
 def open_experiment(
@@ -100,14 +105,22 @@ def _fingerprint(runs: Sequence[Run], candidates: Sequence[Wanted]) -> str:
     return hashlib.blake2b(canonical_bytes(asked), digest_size=32).hexdigest()
 
 
-def add(experiment: Experiment, candidates: Sequence[Wanted], asker: Asker) -> int:
-    """Give an experiment more columns; how many were new. Raises Refused where it is full."""
+def add(experiment: Experiment, plan: Plan, asker: Asker) -> int:
+    """Give an experiment more columns; how many were new. Those it has are not asked again.
+
+    Raises Refused with the first error of the plan, and where the experiment is full.
+    """
+    _refuse_errors(plan)
     with bulk.turn():
+        mine = Experiment.objects.filter(pk=experiment.pk)
         # An UPDATE locks the row: two who add at once do it one after the other.
-        Experiment.objects.filter(pk=experiment.pk).update(finished_at=None, fingerprint="")
+        mine.update(name=F("name"))
         there = set(experiment.candidates.values_list("mark", flat=True))
-        new = [one for one in candidates if one.mark not in there]
-        rows = list(experiment.rows.filter(run__deleted_at=None).select_related("run"))
+        new = [one for one in plan.candidates if one.mark not in there]
+        if not new:
+            return 0
+        mine.update(finished_at=None, fingerprint="")
+        rows = list(experiment.rows.filter(run__in=plan.runs).select_related("run"))
         _refuse_too_many(len(there) + len(new), len(rows))
         _add_columns(experiment, rows, new, asker, {}, first=len(there) + 1)
     return len(new)

@@ -7,7 +7,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
@@ -17,7 +16,7 @@ from replay.models import Replay
 from replay.project_providers.catalog import catalog_of
 from replay.start import Planned, plans, start
 from runs.access import get_run_or_404, signed_in
-from runs.accounts.models import Role
+from runs.accounts.models import Project, Role
 from runs.models import Run
 from runs.refusals import Refused
 
@@ -62,8 +61,7 @@ def _start(request: HttpRequest, run: Run, form: ReplayForm) -> HttpResponse:
             request, "replay/replay_form.html", _context(run, form, form.known), status=422
         )
     if started.experiment is not None:
-        list_url = reverse("replay:list", args=[slug])
-        return redirect(f"{list_url}?experiment={started.experiment.public_id}")
+        return redirect("replay:experiment", slug, started.experiment.public_id)
     return redirect("replay:detail", slug, started.replays[0].public_id)
 
 
@@ -79,7 +77,7 @@ def _context(run: Run, form: ReplayForm, known: Recorded) -> dict[str, Any]:
         "total": sum(one.plan["calls"]["total"] for one in planned),
         "cost": _together(planned),
         "can_start": bool(planned) and not errors,
-        "suggested": _suggested(run),
+        "suggested": suggested(run.project),
         "catalog": catalog_of(run.project_id),
     }
 
@@ -94,10 +92,10 @@ def _together(planned: list[Planned]) -> dict[str, Any]:
     }
 
 
-def _suggested(run: Run) -> list[str]:
+def suggested(project: Project) -> list[str]:
     """Models that were asked in this project lately, and those of the fake provider."""
-    asked = Replay.objects.filter(project=run.project).exclude(model="").order_by("-pk")
+    asked = Replay.objects.filter(project=project).exclude(model="").order_by("-pk")
     latest = asked.values_list("provider", "model")[:200]
     lately = dict.fromkeys(f"{provider}:{model}" for provider, model in latest)
-    fake = FAKE_MODELS if "fake" in catalog_of(run.project_id).ready else ()
+    fake = FAKE_MODELS if "fake" in catalog_of(project.pk).ready else ()
     return [*list(lately)[:SUGGESTED], *(model for model in fake if model not in lately)]

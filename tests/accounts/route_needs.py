@@ -36,6 +36,8 @@ PARAMETERS: dict[str, object] = {
     "divergence_id": "no-such-divergence",
     "baseline_id": "no-such-baseline",
     "digest": "0" * 64,
+    "experiment_id": "no-such-experiment",
+    "dataset_id": "no-such-dataset",
 }
 
 NEEDS: dict[str, dict[str, str]] = {
@@ -126,6 +128,17 @@ NEEDS: dict[str, dict[str, str]] = {
     "replay:minimum": {"POST": "admin"},
     "replay:baselines": {"GET": "viewer"},
     "replay:revoke-baseline": {"POST": "member"},
+    # --- pages of experiments ---
+    "replay:experiments": {"GET": "viewer"},
+    "replay:experiment-new": {"GET": "member", "POST": "member"},
+    "replay:experiment": {"GET": "viewer"},
+    "replay:experiment-cancel": {"POST": "member"},
+    "replay:experiment-retry": {"POST": "member"},
+    "replay:experiment-candidates": {"GET": "member", "POST": "member"},
+    "replay:experiment-export": {"GET": "viewer"},
+    "replay:datasets": {"GET": "viewer", "POST": "member"},
+    "replay:dataset": {"GET": "viewer", "POST": "member"},
+    "replay:dataset-removal": {"POST": "member"},
     # --- API ---
     "api:schema": {"GET": "anyone"},
     "api:docs": {"GET": "anyone"},
@@ -159,4 +172,17 @@ NEEDS: dict[str, dict[str, str]] = {
     "replay-api:divergences": {"GET": "scope:read"},
     "replay-api:verdict": {"POST": "scope:replay"},
     "replay-api:verdicts-export": {"GET": "scope:read"},
+    "replay-api:experiments": {"GET": "scope:read", "POST": "scope:replay"},
+    "replay-api:experiment": {"GET": "scope:read"},
+    "replay-api:experiment-matrix": {"GET": "scope:read"},
+    "replay-api:experiment-cancel": {"POST": "scope:replay"},
+    "replay-api:experiment-retry": {"POST": "scope:replay"},
+    "replay-api:experiment-candidates": {"POST": "scope:replay"},
+    "replay-api:experiment-export": {"GET": "scope:read"},
+    "replay-api:datasets": {"GET": "scope:read", "POST": "scope:replay"},
+    "replay-api:dataset": {
+        "GET": "scope:read",
+        "PATCH": "scope:replay",
+        "DELETE": "scope:replay",
+    },
 }

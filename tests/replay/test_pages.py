@@ -121,7 +121,7 @@ def test_a_plan_that_cannot_be_carried_out_starts_nothing(run, member_client, mo
 def test_two_models_lead_to_their_experiment(run, provider, member_client):
     provider(SAY)
     answer = member_client.post(FORM, {"model": ["openai:a", "openai:b"]})
-    assert re.fullmatch(r"/p/acme/replays\?experiment=ex_\w+", answer["Location"])
+    assert re.fullmatch(r"/p/acme/experiments/ex_\w+", answer["Location"])
     listed = member_client.get(answer["Location"]).content.decode()
     assert "openai:a" in listed and "openai:b" in listed
 

@@ -1,0 +1,31 @@
+"""Who asks through the API, and what is in the body."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework.request import Request
+
+from replay.jobs import Asker
+from rewyn_sdk.errors import DecodeError
+from rewyn_sdk.jsontext import parse
+from runs.accounts.keys import KeyPrincipal
+from runs.accounts.models import Membership
+from runs.api.incoming import read_body
+from runs.refusals import Refused
+
+
+def read_json(request: Request) -> Any:
+    """The decoded body; Refused for what is no JSON."""
+    try:
+        return parse(read_body(request._request))
+    except DecodeError as error:
+        raise Refused("malformed", f"The body is no JSON: {error}") from None
+
+
+def asker_of(request: Request) -> Asker:
+    auth = request.auth
+    if isinstance(auth, Membership):
+        return Asker(user=auth.user)
+    assert isinstance(auth, KeyPrincipal)
+    return Asker(key_id=auth.key_id)

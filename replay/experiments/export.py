@@ -1,0 +1,80 @@
+"""An experiment as a file, written while it is sent: a line a cell."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import orjson
+
+from replay.experiments.matrix import Line, Picked, window
+from replay.models import Experiment
+from runs.messages.loose import clean
+
+AT_ONCE = 100
+COLUMNS = (
+    "run",
+    "title",
+    "candidate",
+    "model",
+    "replay",
+    "status",
+    "class",
+    "changed",
+    "total",
+    "cost",
+    "original_cost",
+    "cost_delta",
+    "latency_ms",
+    "original_latency_ms",
+    "error",
+)
+Shape = Callable[[Line], dict[str, Any]]
+
+
+def lines(experiment: Experiment) -> Iterator[Line]:
+    """All rows, a window at a time."""
+    candidates = list(experiment.candidates.order_by("place"))
+    cursor: str | None = ""
+    while cursor is not None:
+        found = window(experiment, candidates, Picked(), cursor, AT_ONCE)
+        yield from found.lines
+        cursor = found.next
+
+
+def as_csv(experiment: Experiment, shape: Shape) -> Iterator[bytes]:
+    models = {one.place: str(one) for one in experiment.candidates.all()}
+    yield _written(COLUMNS)
+    for line in lines(experiment):
+        told = shape(line)
+        for cell in told["cells"]:
+            values = {**told, **cell, "model": models[cell["candidate"]]}
+            yield _written([_plain(values[name]) for name in COLUMNS])
+
+
+def _written(values: Any) -> bytes:
+    text = io.StringIO()
+    csv.writer(text).writerow(values)
+    return text.getvalue().encode()
+
+
+def _plain(value: object) -> object:
+    """Unknown is empty; what a spreadsheet would take for a formula is a text."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        value = clean(value)
+        return f"'{value}" if value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+    return value
+
+
+def as_json(summary: dict[str, Any], experiment: Experiment, shape: Shape) -> Iterator[bytes]:
+    """The summary, with the rows of the matrix as `results`."""
+    yield orjson.dumps(summary, option=orjson.OPT_UTC_Z)[:-1] + b',"results":['
+    comma = b""
+    for line in lines(experiment):
+        yield comma + orjson.dumps(shape(line), option=orjson.OPT_UTC_Z)
+        comma = b","
+    yield b"]}"

@@ -1,0 +1,208 @@
+"""How an experiment comes out: sums per candidate, in three queries over narrow rows.
+
+Unknown is not zero: a sum of nothing is None, and one with an unknown part is not complete.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import Count, F, Q, QuerySet, Sum
+
+from replay.experiments.gate import Check, Gate, Measured, checks
+from replay.experiments.latency import percentile
+from replay.experiments.models import CLASSES, Cell, ExperimentCandidate
+from replay.models import Experiment
+from replay.review.models import Divergence, State
+from runs.models import Run
+
+ENDS = ("succeeded", "partial", "failed", "cancelled")
+_SUMS = (
+    "total",
+    "changed",
+    "cost",
+    "original_cost",
+    "input_tokens",
+    "output_tokens",
+    "original_input_tokens",
+    "original_output_tokens",
+    *CLASSES,
+)
+_COMPLETE = ("cost", "original_cost", "tokens", "original_tokens")
+_ANSWERED = Q(same__gt=0) | Q(equivalent__gt=0) | Q(changed__gt=F("error"))
+
+
+@dataclass(frozen=True, slots=True)
+class Percentiles:
+    p50: float | None = None
+    p95: float | None = None
+
+
+@dataclass(slots=True)
+class Column:
+    """A candidate with the sums of its cells."""
+
+    candidate: ExperimentCandidate
+    cells: int = 0
+    ended: dict[str, int] = field(default_factory=lambda: dict.fromkeys(ENDS, 0))
+    classes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(CLASSES, 0))
+    sums: dict[str, Any] = field(default_factory=dict)
+    """`total` and `changed` calls, costs and tokens; None is unknown."""
+    complete: dict[str, bool] = field(default_factory=dict)
+    latency: Percentiles = field(default_factory=Percentiles)
+    original_latency: Percentiles = field(default_factory=Percentiles)
+    to_review: int = 0
+    regressions: int = 0
+
+    @property
+    def done(self) -> int:
+        return sum(self.ended.values())
+
+    @property
+    def is_finished(self) -> bool:
+        return self.done == self.cells
+
+    @property
+    def calls(self) -> int:
+        return self.sums.get("total") or 0
+
+    @property
+    def compared(self) -> int:
+        """Calls that have a class."""
+        return sum(self.classes.values())
+
+    @property
+    def same(self) -> float | None:
+        """The share of planned calls that are same or equivalent; None where none is planned."""
+        alike = self.classes["same"] + self.classes["equivalent"]
+        return alike / self.calls if self.calls else None
+
+    @property
+    def errors(self) -> int:
+        """Calls that failed or were never answered, once the candidate is through."""
+        unanswered = self.calls - self.compared if self.is_finished else 0
+        return self.classes["error"] + unanswered
+
+    @property
+    def cost_ratio(self) -> float | None:
+        before, after = self.sums.get("original_cost"), self.sums.get("cost")
+        known = self.complete.get("cost") and self.complete.get("original_cost")
+        if not known or before is None or after is None or not before:
+            return None
+        return float(Decimal(after) / Decimal(before))
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    experiment: Experiment
+    columns: list[Column]
+
+    @property
+    def cells(self) -> int:
+        return sum(column.cells for column in self.columns)
+
+    @property
+    def done(self) -> int:
+        return sum(column.done for column in self.columns)
+
+    @property
+    def is_finished(self) -> bool:
+        return self.experiment.finished_at is not None
+
+    @property
+    def status(self) -> str:
+        """`running`; once it is over what its replays come to."""
+        if not self.is_finished:
+            return "running"
+        ends = Counter[str]()
+        for column in self.columns:
+            ends.update(column.ended)
+        if ends["cancelled"]:
+            return "cancelled"
+        if ends["succeeded"] == self.cells:
+            return "succeeded"
+        return "partial" if ends["succeeded"] + ends["partial"] else "failed"
+
+    @property
+    def unanswered(self) -> int:
+        """Replays that ended without every answer: what a retry asks again."""
+        return sum(column.done - column.ended["succeeded"] for column in self.columns)
+
+    def checks(self, gate: Gate) -> list[Check]:
+        return [one for column in self.columns for one in checks(gate, self._measured(column))]
+
+    def _measured(self, column: Column) -> Measured:
+        over = column.is_finished and self.is_finished
+        name = column.candidate.label
+        return Measured(name, column.same, column.cost_ratio, column.errors, over)
+
+
+def summary(experiment: Experiment) -> Summary:
+    """The sums as the cells have them now."""
+    candidates = experiment.candidates.order_by("place")
+    columns = {one.pk: Column(one) for one in candidates}
+    cells = cells_of(experiment)
+    for sums in _sums(cells):
+        _take(columns[sums["candidate"]], sums)
+    _take_latencies(columns, cells)
+    _take_divergences(columns, experiment)
+    return Summary(experiment, list(columns.values()))
+
+
+def cells_of(experiment: Experiment) -> QuerySet[Cell]:
+    """Its cells, without those of runs that somebody deleted a moment ago."""
+    hidden = Run.everything.filter(project=experiment.project_id, deleted_at__isnull=False)
+    return Cell.objects.filter(experiment=experiment).exclude(row__run__in=hidden.values("pk"))
+
+
+def _sums(cells: QuerySet[Cell]) -> Any:
+    counts = {f"n_{end}": Count("pk", filter=Q(ended=end)) for end in ENDS}
+    holes = {
+        f"no_{name}": Count("pk", filter=_ANSWERED & Q(**{f"{name}_complete": False}))
+        for name in _COMPLETE
+    }
+    sums = {f"sum_{name}": Sum(name) for name in _SUMS}
+    answered = Count("pk", filter=_ANSWERED)
+    grouped = cells.order_by().values("candidate")
+    return grouped.annotate(cells=Count("pk"), answered=answered, **counts, **holes, **sums)
+
+
+def _take(column: Column, sums: dict[str, Any]) -> None:
+    column.cells = sums["cells"]
+    column.ended = {end: sums[f"n_{end}"] for end in ENDS}
+    column.classes = {name: sums[f"sum_{name}"] for name in CLASSES}
+    column.sums = {name: sums[f"sum_{name}"] for name in _SUMS if name not in CLASSES}
+    some = sums["answered"] > 0
+    column.complete = {name: some and not sums[f"no_{name}"] for name in _COMPLETE}
+
+
+def _take_latencies(columns: dict[int, Column], cells: QuerySet[Cell]) -> None:
+    found: dict[tuple[int, str], Counter[str]] = {}
+    for pk, latencies in cells.exclude(latencies={}).values_list("candidate", "latencies"):
+        for side in ("replayed", "recorded"):
+            found.setdefault((pk, side), Counter()).update(latencies[side])
+    for (pk, side), bins in found.items():
+        told = Percentiles(percentile(bins, 0.5), percentile(bins, 0.95))
+        if side == "replayed":
+            columns[pk].latency = told
+        else:
+            columns[pk].original_latency = told
+
+
+def _take_divergences(columns: dict[int, Column], experiment: Experiment) -> None:
+    """What people have to decide, and what they called a regression."""
+    mine = Divergence.objects.filter(
+        replay__cell__experiment=experiment,
+        is_current=True,
+        run__deleted_at=None,
+        state__in=(State.OPEN, State.REGRESSION),
+    )
+    counts = mine.order_by().values_list("replay__cell__candidate", "state").annotate(Count("pk"))
+    for pk, state, count in counts:
+        if state == State.OPEN:
+            columns[pk].to_review = count
+        else:
+            columns[pk].regressions = count

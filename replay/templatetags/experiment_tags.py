@@ -1,0 +1,147 @@
+"""How experiments are put on a page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import mark_safe
+
+from replay import figures
+from replay.differences import Difference
+from replay.experiments.gate import Check
+from replay.experiments.models import Cell
+from replay.experiments.summary import Column
+from replay.figures import Shift
+from replay.templatetags.replay_tags import CLASS_TONES
+from runs import display
+from runs.messages.loose import clean
+
+register = template.Library()
+
+_WAITING = {"queued": "waits", "running": "runs", "cancelling": "is stopped"}
+
+
+@register.simple_tag
+def outcome_bar(column: Column) -> str:
+    """A candidate's calls by class, from mild to severe; what has no class yet is left free."""
+    total, at, parts = column.calls or 1, 0.0, []
+    for difference in Difference:
+        share = column.classes[difference] * 100 / total
+        if share:
+            parts.append((tone(difference), f"{at:.3f}", f"{share:.3f}"))
+            at += share
+    return format_html(
+        '<svg class="meter classes" width="100%" height="8" role="img" aria-label="{}">{}</svg>',
+        told(column),
+        format_html_join("", '<rect class="{}" x="{}%" width="{}%" height="8"></rect>', parts),
+    )
+
+
+@register.filter
+def told(column: Column) -> str:
+    """`12 same, 3 wording, 1 error, of 20`."""
+    some = [f"{n:,} {Difference(name).label}" for name, n in column.classes.items() if n]
+    return f"{', '.join(some) or 'nothing yet'}, of {column.calls:,}"
+
+
+def tone(difference: Difference) -> str:
+    return CLASS_TONES.get(difference, "bad")
+
+
+@register.filter
+def share(value: float | None) -> str:
+    """`61 %`; between all and nothing it is neither."""
+    if value is None:
+        return display.UNKNOWN
+    percent = value * 100
+    whole = min(max(round(percent), 1 if percent > 0 else 0), 99 if percent < 100 else 100)
+    return f"{whole} %"
+
+
+@register.filter
+def column_cost(column: Column) -> Shift:
+    sums, known = column.sums, column.complete
+    return figures.cost_shift(
+        sums.get("original_cost"),
+        sums.get("cost"),
+        known=(known.get("original_cost", False), known.get("cost", False)),
+    )
+
+
+@register.filter
+def column_p50(column: Column) -> Shift:
+    return figures.time_shift(column.original_latency.p50, column.latency.p50)
+
+
+@register.filter
+def column_p95(column: Column) -> Shift:
+    return figures.time_shift(column.original_latency.p95, column.latency.p95)
+
+
+@register.filter
+def column_tokens(column: Column) -> str:
+    asked, said = column.sums.get("input_tokens"), column.sums.get("output_tokens")
+    total = None if asked is None and said is None else (asked or 0) + (said or 0)
+    return display.tokens(total, column.complete.get("tokens", False))
+
+
+@register.filter
+def of_candidate(checks: dict[int, list[Check]], column: Column) -> list[Check]:
+    return checks.get(column.candidate.pk, [])
+
+
+@register.simple_tag
+def after(change: Shift) -> str:
+    """What it is now, and by how much that is another than what was recorded."""
+    text = change.percent or change.by
+    if not text:
+        return change.after
+    told = f"{change.by}, recorded {change.before}"
+    small = format_html('<small class="{}" title="{}">{}</small>', change.tone, told, text)
+    return format_html("{} {}", change.after, small)
+
+
+@register.simple_tag(takes_context=True)
+def matrix_cell(context: template.Context, cell: Cell | None) -> str:
+    """One cell. Written here: a page has hundreds, and templates are slow."""
+    if cell is None:
+        return mark_safe('<td class="cell muted">—</td>')
+    replay = cell.replay
+    address = reverse("replay:detail", args=[context["project"].slug, replay.public_id])
+    return format_html(
+        '<td class="cell"><a href="{}">{}{}</a></td>', address, _class(cell), _figures(cell)
+    )
+
+
+def _class(cell: Cell) -> str:
+    if not cell.ended:
+        status = cell.replay.status
+        far = f" {cell.replay.done:,} of {cell.total:,}" if cell.replay.done else ""
+        return format_html('<span class="tag muted">{}{}</span>', _WAITING.get(status, status), far)
+    end = ""
+    if cell.ended != "succeeded":
+        look = "bad" if cell.ended == "failed" else "warn"
+        why = clean(cell.replay.error_text)
+        end = format_html(' <span class="tag {}" title="{}">{}</span>', look, why, cell.ended)
+    if cell.difference is None or (cell.ended == "failed" and not cell.changed):
+        return end
+    found = cell.difference
+    return format_html('<span class="tag {}">{}</span>{}', tone(found), found.label, end)
+
+
+def _figures(cell: Cell) -> str:
+    if cell.difference is None:
+        return ""
+    known = (cell.original_cost_complete, cell.cost_complete)
+    money = figures.cost_shift(cell.original_cost, cell.cost, known=known)
+    time = figures.time_shift(cell.original_latency_ms, cell.latency_ms)
+    parts: list[tuple[Any, Any]] = []
+    if cell.changed:
+        parts.append(("", f"{cell.changed:,} of {cell.total:,}"))
+    parts += [(shift.tone, shift.by) for shift in (money, time) if shift.by]
+    return format_html(
+        "<small>{}</small>", format_html_join(" ", '<span class="{}">{}</span>', parts)
+    )

@@ -1,0 +1,96 @@
+"""Sets of runs: kept from a selection, looked at, renamed, deleted."""
+
+from __future__ import annotations
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from replay.experiments import datasets
+from replay.experiments.asked import read_run_ids
+from replay.experiments.models import Dataset
+from replay.experiments.reading import dataset_of, runs_of
+from runs.access import get_project_or_404, signed_in
+from runs.accounts.models import Project, Role
+from runs.refusals import Refused
+
+ROWS = 50
+
+
+class PageForm(forms.Form):
+    before = forms.IntegerField(min_value=1, max_value=2**63 - 1, required=False)
+    after = forms.IntegerField(min_value=0, max_value=2**31 - 1, required=False)
+
+    def number(self, name: str) -> int | None:
+        self.full_clean()
+        found: int | None = self.cleaned_data.get(name)
+        return found
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def dataset_list(request: HttpRequest, slug: str) -> HttpResponse:
+    """The sets of a project; by POST the runs named are kept as one."""
+    posts = request.method == "POST"
+    project = get_project_or_404(request, slug, Role.MEMBER if posts else Role.VIEWER)
+    if posts:
+        return _keep(request, project)
+    found, before = datasets.listed(project), PageForm(request.GET).number("before")
+    rows = list((found.filter(pk__lt=before) if before else found)[: ROWS + 1])
+    older = rows[ROWS - 1].pk if len(rows) > ROWS else None
+    return render(request, "replay/dataset_list.html", {"datasets": rows[:ROWS], "older": older})
+
+
+def _keep(request: HttpRequest, project: Project) -> HttpResponseRedirect:
+    """Back to the form for an experiment, which then names the set instead of its runs."""
+    ids = request.POST.getlist("run")
+    new = reverse("replay:experiment-new", args=[project.slug])
+    try:
+        runs = runs_of(project, read_run_ids(ids))
+        kept = datasets.keep(project, request.POST.get("name", ""), runs, signed_in(request))
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+        return redirect("replay:datasets", project.slug)
+    messages.success(request, f"Kept as “{kept.name}”.")
+    return redirect(f"{new}?dataset={kept.public_id}")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def dataset_detail(request: HttpRequest, slug: str, dataset_id: str) -> HttpResponse:
+    """The runs of a set; by POST it gets another name."""
+    posts = request.method == "POST"
+    dataset = _get(request, slug, dataset_id, Role.MEMBER if posts else Role.VIEWER)
+    if posts:
+        try:
+            datasets.rename(dataset, request.POST.get("name", ""))
+        except Refused as refusal:
+            messages.error(request, refusal.message)
+        return redirect("replay:dataset", slug, dataset_id)
+    places = dataset.places.filter(run__deleted_at=None).select_related("run").order_by("place")
+    after = PageForm(request.GET).number("after")
+    rows = list((places if after is None else places.filter(place__gt=after))[: ROWS + 1])
+    context = {
+        "dataset": dataset,
+        "places": rows[:ROWS],
+        "size": places.count(),
+        "later": rows[ROWS - 1].place if len(rows) > ROWS else None,
+        "experiments": dataset.experiments.order_by("-pk")[:10],
+    }
+    return render(request, "replay/dataset.html", context)
+
+
+@require_POST
+def removal(request: HttpRequest, slug: str, dataset_id: str) -> HttpResponseRedirect:
+    dataset = _get(request, slug, dataset_id, Role.MEMBER)
+    datasets.remove(dataset)
+    messages.success(request, f"“{dataset.name}” is deleted; its runs stay.")
+    return redirect("replay:datasets", slug)
+
+
+def _get(request: HttpRequest, slug: str, dataset_id: str, needs: Role) -> Dataset:
+    try:
+        return dataset_of(get_project_or_404(request, slug, needs), dataset_id)
+    except Refused:
+        raise Http404 from None

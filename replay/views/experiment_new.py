@@ -1,0 +1,115 @@
+"""The form for an experiment, and for more candidates: controls left, the plan right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+from django.views.decorators.vary import vary_on_headers
+
+from replay.experiments import planning
+from replay.experiments.asked import read_run_ids
+from replay.experiments.form import ExperimentForm
+from replay.experiments.models import Dataset
+from replay.experiments.opening import add, start
+from replay.experiments.reading import dataset_of, runs_in, runs_of
+from replay.jobs import Asker
+from replay.views.experiments import get_experiment_or_404
+from replay.views.form import suggested
+from runs.access import get_project_or_404, signed_in
+from runs.accounts.models import Project, Role
+from runs.models import Run
+from runs.refusals import Refused
+
+TITLES = 8
+TEMPLATE = "replay/experiment_new.html"
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@vary_on_headers("HX-Request", "HX-Target")
+def new_experiment(request: HttpRequest, slug: str) -> HttpResponse:
+    project = get_project_or_404(request, slug, Role.MEMBER)
+    given = request.POST if request.method == "POST" else request.GET
+    dataset, runs = _chosen(project, given.get("dataset", ""), given.getlist("run"))
+    form = ExperimentForm(given)
+    if request.method == "POST":
+        try:
+            plan = planning.make(project, runs, _candidates(form))
+            started, _ = start(
+                project, plan, Asker(user=signed_in(request)),
+                name=form.name, gate=form.gate, dataset=dataset,
+            )  # fmt: skip
+            return redirect("replay:experiment", slug, started.public_id)
+        except Refused as refusal:
+            messages.error(request, refusal.message)
+    return _shown(request, project, form, runs, {"dataset": dataset})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@vary_on_headers("HX-Request", "HX-Target")
+def more_candidates(request: HttpRequest, slug: str, experiment_id: str) -> HttpResponse:
+    experiment = get_experiment_or_404(request, slug, experiment_id, Role.MEMBER)
+    rows = experiment.rows.filter(run__deleted_at=None).select_related("run").order_by("place")
+    runs = [row.run for row in rows]
+    form = ExperimentForm(request.POST if request.method == "POST" else request.GET)
+    if request.method == "POST":
+        try:
+            plan = planning.make(experiment.project, runs, _candidates(form))
+            if not add(experiment, plan, Asker(user=signed_in(request))):
+                messages.info(request, "These candidates are in it already.")
+            return redirect("replay:experiment", slug, experiment_id)
+        except Refused as refusal:
+            messages.error(request, refusal.message)
+    return _shown(request, experiment.project, form, runs, {"experiment": experiment})
+
+
+def _chosen(project: Project, dataset_id: str, ids: list[str]) -> tuple[Dataset | None, list[Run]]:
+    """The runs of a dataset, or those named; 404 where one of them is not there."""
+    try:
+        if dataset_id:
+            dataset = dataset_of(project, dataset_id)
+            return dataset, runs_in(dataset)
+        return None, runs_of(project, read_run_ids(ids))
+    except Refused as refusal:
+        raise Http404(refusal.message) from None
+
+
+def _candidates(form: ExperimentForm) -> Any:
+    if form.error is not None:
+        raise form.error
+    if not form.candidates:
+        raise Refused("invalid", "Name a model to ask.", "models")
+    return form.candidates
+
+
+def _shown(
+    request: HttpRequest,
+    project: Project,
+    form: ExperimentForm,
+    runs: list[Run],
+    more: dict[str, Any],
+) -> HttpResponse:
+    """The form with the plan of what it says now; a POST that comes here was refused."""
+    plan, refusal = None, form.error
+    if form.candidates and runs:
+        try:
+            plan = planning.make(project, runs, form.candidates)
+        except Refused as error:
+            refusal = error
+    context = {
+        "form": form,
+        "runs": runs,
+        "titles": runs[:TITLES],
+        "untold": len(runs) - TITLES,
+        "plan": plan.shown if plan else None,
+        "refusal": refusal,
+        "can_start": plan is not None and not plan.errors and refusal is None,
+        "suggested": suggested(project),
+        **more,
+    }
+    live = request.headers.get("HX-Request") and request.headers.get("HX-Target") == "plan"
+    status = 422 if request.method == "POST" else 200
+    return render(request, f"{TEMPLATE}#answer" if live else TEMPLATE, context, status=status)

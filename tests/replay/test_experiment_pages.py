@@ -1,0 +1,153 @@
+"""Pages of experiments and datasets, without a browser."""
+
+from __future__ import annotations
+
+import factories
+import pytest
+
+from replay import jobs
+from replay.experiments.models import Dataset
+from replay.models import Experiment, Replay
+
+NEW = "/p/acme/experiments/new"
+
+
+@pytest.fixture(autouse=True)
+def _deaf(monkeypatch):
+    monkeypatch.setattr(jobs.current_app, "send_task", lambda *args, **options: None)
+
+
+@pytest.fixture
+def runs(store, provider):
+    provider({"when": {"model": "b"}, "answer": {"text": "It costs $5."}},
+             {"answer": {"text": "Hello"}})  # fmt: skip
+    return [
+        store(factories.log(factories.completion(1, f"Hi {name}")), name) for name in ("r1", "r2")
+    ]
+
+
+@pytest.fixture
+def page(member_client):
+    """page(path) -> the text of a page that is there."""
+
+    def get(path: str, **headers: str) -> str:
+        answer = member_client.get(path, headers=headers)
+        assert answer.status_code == 200
+        return answer.content.decode()
+
+    return get
+
+
+@pytest.fixture
+def experiment(runs, member_client) -> Experiment:
+    asked = {"run": ["r1", "r2"], "model": ["openai:a", "openai:b"], "min_same": "90"}
+    answer = member_client.post(NEW, asked)
+    made = Experiment.objects.get()
+    assert answer["Location"] == f"/p/acme/experiments/{made.public_id}"
+    return made
+
+
+@pytest.fixture
+def finished(experiment) -> str:
+    for replay in Replay.objects.order_by("pk"):
+        jobs.run_job(replay.public_id)
+    return f"/p/acme/experiments/{experiment.public_id}"
+
+
+def test_several_selected_runs_lead_to_the_form(runs, member_client):
+    answer = member_client.get("/p/acme/selection/replay?run=r1&run=r2", follow=True)
+    assert answer.redirect_chain[-1][0] == f"{NEW}?run=r1&run=r2"
+    assert "<b>2</b> runs" in answer.content.decode()
+
+
+def test_the_plan_is_shown_before_anything_is_sent(runs, page):
+    plan = page(f"{NEW}?run=r1&run=r2&model=openai:a&model=openai:b", HX_Request="true")
+    assert "Start 4 calls" in plan
+    assert "unknown" in plan
+    assert Experiment.objects.count() == 0
+
+
+@pytest.mark.parametrize("query", ["run=nobody", "run=r1&run=nobody", "dataset=ds_none"])
+def test_a_form_for_runs_that_are_not_there_is_not_there(runs, member_client, query):
+    assert member_client.get(f"{NEW}?{query}").status_code == 404
+
+
+MISTAKES = ["model=gpt", "model=openai:a&temperature=hot", "model=mars:a",
+            "model=openai:a&min_same=200", "model=openai:a&max_cost=nan"]  # fmt: skip
+
+
+@pytest.mark.parametrize("more", MISTAKES)
+def test_a_mistake_is_said_and_nothing_can_be_started(runs, member_client, page, more):
+    assert "disabled" in page(f"{NEW}?run=r1&{more}").partition('id="go"')[2][:120]
+    sent = dict(pair.split("=") for pair in more.split("&"))
+    assert member_client.post(NEW, {"run": "r1", **sent}).status_code == 422
+    assert Experiment.objects.count() == 0
+
+
+def test_the_page_shows_each_candidate_and_each_run(finished, page):
+    text = page(finished)
+    replays = Replay.objects.values_list("public_id", flat=True)
+    assert [f"/p/acme/replays/{name}" in text for name in replays] == [True] * 4
+    assert text.count(">facts</span>") == 2
+    assert "gate not passed" in text
+    assert "100 %" in text
+
+
+def test_the_address_narrows_the_matrix(finished, page):
+    assert "Hi r1" not in page(f"{finished}?of=error")
+    assert "Hi r1" in page(f"{finished}?of=facts&candidate=2&sort=worst")
+    assert "Hi r1" in page(f"{finished}?of=nonsense&after=x&candidate=z&sort=0")
+
+
+def test_the_poll_ends_with_the_experiment(experiment, finished, member_client):
+    headers = {"HX-Request": "true", "HX-Target": "live"}
+    assert member_client.get(finished, headers=headers).status_code == 286
+    Experiment.objects.update(finished_at=None)
+    going = member_client.get(finished, headers=headers)
+    assert (going.status_code, b"every 2s" in going.content) == (200, True)
+
+
+def test_the_page_is_few_queries(finished, member_client, django_assert_max_num_queries):
+    with django_assert_max_num_queries(22):
+        member_client.get(finished)
+
+
+def test_stop_and_ask_again(experiment, member_client):
+    path = f"/p/acme/experiments/{experiment.public_id}"
+    member_client.post(f"{path}/cancellation")
+    assert set(Replay.objects.values_list("status", flat=True)) == {"cancelled"}
+    assert b"Ask 4 again" in member_client.get(path).content
+    member_client.post(f"{path}/retry")
+    assert set(Replay.objects.values_list("status", flat=True)) == {"queued"}
+
+
+def test_a_candidate_is_added_from_its_own_form(finished, member_client, page):
+    assert "Start 2 calls" in page(f"{finished}/candidates?model=openai:c")
+    member_client.post(f"{finished}/candidates", {"model": "openai:c"})
+    assert Experiment.objects.get().candidates.count() == 3
+    assert Replay.objects.count() == 6
+
+
+def test_the_list_and_the_files(finished, page, member_client):
+    assert finished in page("/p/acme/experiments")
+    rows = member_client.get(f"{finished}/export?format=csv").getvalue().decode().splitlines()
+    assert len(rows) == 5
+
+
+def test_a_selection_is_kept_renamed_and_deleted(runs, member_client, page):
+    kept = member_client.post("/p/acme/datasets", {"run": ["r1", "r2"], "name": "Refunds"})
+    dataset = Dataset.objects.get()
+    assert kept["Location"] == f"{NEW}?dataset={dataset.public_id}"
+    assert "dataset <b>Refunds</b>" in page(kept["Location"])
+    path = f"/p/acme/datasets/{dataset.public_id}"
+    member_client.post(path, {"name": "Old"})
+    assert "Old" in page("/p/acme/datasets")
+    assert "Hi r2" in page(path)
+    member_client.post(f"{path}/removal")
+    assert Dataset.objects.count() == 0
+
+
+def test_an_experiment_made_before_there_were_cells_leads_to_its_replays(project, member_client):
+    old = Experiment.objects.create(project=project)
+    answer = member_client.get(f"/p/acme/experiments/{old.public_id}")
+    assert answer["Location"] == f"/p/acme/replays?experiment={old.public_id}"

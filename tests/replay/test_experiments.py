@@ -1,0 +1,400 @@
+"""Experiments over HTTP: planned, started, held to a gate, stopped, asked again, added to."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import factories
+import pytest
+
+from replay import jobs
+from replay.experiments import cells
+from replay.experiments.asked import MAX_CELLS, MAX_RUNS
+from replay.models import Cell, Experiment, Replay
+from runs import curate
+from runs.accounts.models import Project
+from runs.models import Run
+
+A, B = "openai:a", "openai:b"
+PRICED = {"input_tokens": 1000, "output_tokens": 100, "total_tokens": 1100}
+
+
+@pytest.fixture(autouse=True)
+def _deaf(monkeypatch):
+    monkeypatch.setattr(jobs.current_app, "send_task", lambda *args, **options: None)
+
+
+@pytest.fixture
+def runs(store) -> list[Run]:
+    """Three runs of two calls each, and one that asks no model."""
+    for name in ("r1", "r2", "r3"):
+        said = [factories.completion(1, f"Hi {name}", "Hello"), factories.completion(2, "Bye")]
+        store(factories.log(*said), name)
+    store(factories.log(factories.tool(1)), "no-model")
+    return list(Run.objects.order_by("pk"))
+
+
+@pytest.fixture
+def fake(provider):
+    """`a` answers as was recorded, `b` in other words, and breaks at r2."""
+    return provider(
+        {
+            "when": {"model": "b", "contains": "r2"},
+            "answer": {"error": {"status": 400, "message": "no r2 please"}},
+        },
+        {"when": {"model": "b"}, "answer": {"text": "It costs $5."}},
+        {"answer": {"text": "Hello"}},
+    )
+
+
+@pytest.fixture
+def call(api):
+    def send(method, path, **body):
+        data = json.dumps(body).encode() if body else None
+        answer = api(method, f"/api/v1/{path}", data)
+        return answer.status_code, answer.json() if answer.content else None
+
+    return send
+
+
+def work() -> None:
+    """Do what is queued, as a worker does."""
+    while (queued := Replay.objects.filter(status="queued").order_by("pk").first()) is not None:
+        jobs.run_job(queued.public_id)
+
+
+@pytest.fixture
+def started(runs, fake, call):
+    status, made = call("POST", "experiments", runs=["r1", "r2", "r3"], models=[A, B])
+    assert status == 201
+    return made
+
+
+@pytest.fixture
+def finished(started, call):
+    work()
+    return call("GET", f"experiments/{started['id']}")[1]
+
+
+# --- The plan -------------------------------------------------------------------------------------
+
+
+def test_a_plan_counts_all_calls_and_sends_and_stores_nothing(runs, fake, call):
+    asked = {"runs": ["r1", "r2", "r3", "no-model"], "models": [A, B], "plan_only": True}
+    status, planned = call("POST", "experiments", **asked)
+    plan = planned["plan"]
+    assert (status, plan["runs"], plan["replays"], plan["calls"]["total"]) == (200, 3, 6, 12)
+    assert "no_model_calls" in {note["code"] for note in plan["warnings"]}
+    assert (fake.asked, Experiment.objects.count(), Replay.objects.count()) == ([], 0, 0)
+
+
+def test_unknown_cost_is_null(runs, fake, call):
+    _, planned = call("POST", "experiments", runs=["r1"], models=[A], plan_only=True)
+    assert planned["plan"]["cost"] == {"estimate": None, "complete": False}
+
+
+def test_a_known_cost_is_that_of_all_calls(store, fake, call):
+    store(factories.log(*(factories.completion(n, usage=PRICED) for n in (1, 2))), "priced")
+    asked = {"runs": ["priced"], "models": ["openai:gpt-4o", "openai:nobody-knows"]}
+    _, planned = call("POST", "experiments", **asked, plan_only=True)
+    # gpt-4o: $2.50 and $10 a million tokens
+    assert planned["plan"]["candidates"][0]["cost"] == {"estimate": 0.007, "complete": True}
+    assert planned["plan"]["cost"] == {"estimate": 0.007, "complete": False}
+
+
+def test_a_plan_of_many_runs_asks_no_more_of_the_database(
+    runs, fake, call, monkeypatch, django_assert_max_num_queries
+):
+    from replay.experiments import planning
+
+    monkeypatch.setattr(planning, "TRY_SECONDS", 0.0)
+    with django_assert_max_num_queries(20):
+        asked = {"runs": ["r1", "r2", "r3"], "models": [A], "plan_only": True}
+        _, planned = call("POST", "experiments", **asked)
+    assert planned["plan"]["candidates"][0]["checked_runs"] == 1
+    assert "partly_checked" in {note["code"] for note in planned["plan"]["warnings"]}
+
+
+# --- How it comes out -----------------------------------------------------------------------------
+
+
+def test_an_experiment_asks_every_call_once_and_sums_up_per_candidate(finished, fake):
+    a, b = finished["candidates"]
+    assert (len(fake.asked), finished["status"], finished["finished"]) == (12, "partial", True)
+    assert (a["ended"]["succeeded"], a["classes"]["same"], a["same_share"]) == (3, 6, 1.0)
+    assert (b["ended"]["partial"], b["classes"]["facts"], b["classes"]["error"]) == (1, 5, 1)
+    assert (b["errors"], b["changed"], b["to_review"]) == (1, 6, 6)
+    assert a["latency_ms"]["p50"] > 0
+
+
+def test_the_matrix_has_a_cell_for_each_run_and_candidate(finished, call):
+    _, matrix = call("GET", f"experiments/{finished['id']}/matrix?limit=2")
+    assert [line["run"] for line in matrix["results"]] == ["r1", "r2"]
+    told = [
+        (cell["class"], cell["status"], cell["changed"]) for cell in matrix["results"][1]["cells"]
+    ]
+    assert told == [("same", "succeeded", 0), ("error", "partial", 2)]
+    _, rest = call("GET", f"experiments/{finished['id']}/matrix?limit=2&cursor={matrix['next']}")
+    assert ([line["run"] for line in rest["results"]], rest["next"]) == (["r3"], None)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("sort=worst", ["r2", "r1", "r3"]),
+        ("sort=worst&limit=1&cursor=9.2", ["r1"]),
+        ("class=error", ["r2"]),
+        ("class=facts", ["r1", "r3"]),
+        ("class=changed&candidate=1", []),
+        ("status=partial", ["r2"]),
+        ("status=open", []),
+    ],
+)
+def test_the_matrix_is_sorted_and_narrowed(finished, call, query, expected):
+    _, matrix = call("GET", f"experiments/{finished['id']}/matrix?{query}")
+    assert [line["run"] for line in matrix["results"]] == expected
+
+
+BAD_QUERIES = ["cursor=x", "sort=cost", "class=bad", "status=none", "limit=0", "cursor=1.2",
+               "sort=worst&cursor=5", "candidate=-1"]  # fmt: skip
+
+
+@pytest.mark.parametrize("query", BAD_QUERIES)
+def test_a_matrix_cannot_be_asked_for_that(started, call, query):
+    assert call("GET", f"experiments/{started['id']}/matrix?{query}")[0] == 422
+
+
+def test_a_sum_and_a_page_of_the_matrix_are_few_queries(
+    finished, call, django_assert_max_num_queries
+):
+    with django_assert_max_num_queries(8):
+        call("GET", f"experiments/{finished['id']}")
+    with django_assert_max_num_queries(7):
+        call("GET", f"experiments/{finished['id']}/matrix")
+
+
+# --- The gate -------------------------------------------------------------------------------------
+
+
+def test_a_gate_names_each_check_and_passes_nothing_while_it_runs(started, call):
+    path = f"experiments/{started['id']}?min_same=0"
+    assert call("GET", path)[1]["gate"]["passed"] is False
+    work()
+    gate = call("GET", f"{path}&no_errors=true")[1]["gate"]
+    failed = [(one["candidate"], one["check"]) for one in gate["checks"] if not one["passed"]]
+    assert (gate["passed"], failed) == (False, [(B, "no_errors")])
+    assert call("GET", path)[1]["gate"]["passed"] is True
+
+
+def test_an_unknown_cost_passes_no_gate(finished, call):
+    gate = call("GET", f"experiments/{finished['id']}?max_cost_ratio=5")[1]["gate"]
+    values = {(one["check"], one["value"], one["passed"]) for one in gate["checks"]}
+    assert ("max_cost_ratio", None, False) in values
+
+
+def test_the_gate_given_at_the_start_is_kept(runs, fake, call):
+    gate = {"min_same": 0.99, "no_errors": True}
+    _, made = call("POST", "experiments", runs=["r1"], models=[A], gate=gate)
+    work()
+    kept = call("GET", f"experiments/{made['id']}")[1]["gate"]
+    assert (kept["min_same"], kept["no_errors"], kept["passed"]) == (0.99, True, True)
+
+
+@pytest.mark.parametrize("query", ["min_same=2", "min_same=x", "max_cost_ratio=-1",
+                                   "max_cost_ratio=nan", "no_errors=maybe"])  # fmt: skip
+def test_a_gate_that_is_none_is_refused(started, call, query):
+    assert call("GET", f"experiments/{started['id']}?{query}")[0] == 422
+
+
+# --- Stop, again, more ----------------------------------------------------------------------------
+
+
+def test_stopping_keeps_what_has_come_and_asks_no_more(started, call, fake):
+    jobs.run_job(Replay.objects.order_by("pk").first().public_id)
+    status, stopped = call("POST", f"experiments/{started['id']}/cancel")
+    work()
+    assert (status, stopped["status"], len(fake.asked)) == (200, "cancelled", 2)
+    assert [one["ended"]["cancelled"] for one in stopped["candidates"]] == [2, 3]
+    assert stopped["candidates"][0]["classes"]["same"] == 2
+
+
+def test_a_retry_asks_only_for_what_has_no_answer(finished, call, fake):
+    status, again = call("POST", f"experiments/{finished['id']}/retry")
+    work()
+    assert (status, again["status"], again["progress"]["done"]) == (200, "running", 5)
+    assert len(fake.asked) == 13
+    assert call("GET", f"experiments/{finished['id']}")[1]["status"] == "partial"
+
+
+def test_nothing_to_retry_is_a_conflict(runs, fake, call):
+    _, made = call("POST", "experiments", runs=["r1"], models=[A])
+    work()
+    assert call("POST", f"experiments/{made['id']}/retry")[0] == 409
+
+
+def test_a_candidate_can_be_added_later_once(finished, call, fake):
+    path = f"experiments/{finished['id']}/candidates"
+    more = [A, {"model": A, "temperature": 0}]
+    status, planned = call("POST", path, candidates=more, plan_only=True)
+    assert (status, planned["added"], len(fake.asked)) == (200, 0, 12)
+    status, grown = call("POST", path, candidates=more)
+    work()
+    assert (status, grown["added"], grown["status"], len(fake.asked)) == (201, 1, "running", 18)
+    assert fake.asked[-1].body["temperature"] == 0
+    assert call("POST", path, candidates=more)[1]["added"] == 0
+
+
+def test_what_ended_unseen_is_written_down_by_the_sweeper(started, call, monkeypatch):
+    monkeypatch.setattr(cells, "settle", lambda replays: None)
+    work()
+    assert call("GET", f"experiments/{started['id']}")[1]["progress"]["done"] == 0
+    monkeypatch.undo()
+    jobs.sweep()
+    assert call("GET", f"experiments/{started['id']}")[1]["finished"] is True
+
+
+def test_workers_are_rung_for_a_few_and_each_end_rings_for_another(
+    runs, fake, call, monkeypatch, django_capture_on_commit_callbacks
+):
+    heard: list[str] = []
+    monkeypatch.setattr(jobs.ring_waiting, "__defaults__", (2,))
+    monkeypatch.setattr(jobs, "ring", lambda name: (heard.append(name), _rung(name)))
+    with django_capture_on_commit_callbacks(execute=True):
+        call("POST", "experiments", runs=["r1", "r2", "r3"], models=[A])
+    assert len(heard) == 2
+    jobs.run_job(heard[0])
+    assert len(set(heard)) == 3
+
+
+def _rung(name: str) -> None:
+    Replay.objects.filter(public_id=name).update(rung_at="2026-01-01T00:00:00Z")
+
+
+# --- Runs that go ---------------------------------------------------------------------------------
+
+
+def test_a_deleted_run_leaves_the_matrix_and_the_sums(finished, call):
+    curate.mark_deleted(Run.objects.filter(external_id="r2"))
+    _, left = call("GET", f"experiments/{finished['id']}")
+    assert ([one["runs"] for one in left["candidates"]], left["status"]) == ([2, 2], "succeeded")
+    _, matrix = call("GET", f"experiments/{finished['id']}/matrix")
+    assert [line["run"] for line in matrix["results"]] == ["r1", "r3"]
+    curate.delete_run(Run.everything.get(external_id="r2"))
+    assert Cell.objects.count() == 4
+
+
+# --- Files ----------------------------------------------------------------------------------------
+
+
+def test_the_export_has_a_line_a_cell(finished, api):
+    answer = api("GET", f"/api/v1/experiments/{finished['id']}/export?format=csv")
+    rows = list(csv.DictReader(io.StringIO(answer.getvalue().decode())))
+    assert [(row["run"], row["model"], row["class"]) for row in rows[:4]] == [
+        ("r1", A, "same"), ("r1", B, "facts"), ("r2", A, "same"), ("r2", B, "error"),
+    ]  # fmt: skip
+    assert rows[0]["cost"] == ""
+    whole = api("GET", f"/api/v1/experiments/{finished['id']}/export").getvalue()
+    assert [line["run"] for line in json.loads(whole)["results"]] == ["r1", "r2", "r3"]
+
+
+def test_no_cell_of_a_spreadsheet_is_a_formula(store, fake, call, api):
+    store(factories.log(factories.completion(1, "=1+1")), "formula")
+    _, made = call("POST", "experiments", runs=["formula"], models=[A])
+    answer = api("GET", f"/api/v1/experiments/{made['id']}/export?format=csv")
+    assert "'=1+1" in answer.getvalue().decode()
+
+
+# --- Sets of runs ---------------------------------------------------------------------------------
+
+
+def test_a_dataset_is_kept_used_renamed_and_deleted(runs, fake, call):
+    status, kept = call("POST", "datasets", name="Refunds", runs=["r2", "r1", "r2"])
+    assert (status, kept["runs"]) == (201, 2)
+    path = f"datasets/{kept['id']}"
+    assert call("GET", path)[1]["run_ids"] == ["r2", "r1"]
+    _, made = call("POST", "experiments", dataset=kept["id"], models=[A])
+    assert (made["dataset"], made["progress"]["total"]) == (kept["id"], 2)
+    assert call("PATCH", path, name="Old refunds")[1]["name"] == "Old refunds"
+    assert [one["name"] for one in call("GET", "datasets")[1]["results"]] == ["Old refunds"]
+    assert call("DELETE", path)[0] == 204
+    assert call("GET", f"experiments/{made['id']}")[1]["dataset"] is None
+
+
+def test_a_run_that_is_deleted_leaves_its_datasets(runs, call):
+    _, kept = call("POST", "datasets", name="Refunds", runs=["r1", "r2"])
+    curate.delete_run(runs[0])
+    assert call("GET", f"datasets/{kept['id']}")[1]["run_ids"] == ["r2"]
+
+
+def test_two_datasets_have_two_names(runs, call):
+    _, other = call("POST", "datasets", name="B", runs=["r1"])
+    assert call("POST", "datasets", name="A", runs=["r1"])[0] == 201
+    assert call("POST", "datasets", name="A", runs=["r1"])[0] == 409
+    assert call("PATCH", f"datasets/{other['id']}", name="A")[0] == 409
+
+
+# --- What nobody should send ----------------------------------------------------------------------
+
+BAD = [
+    ({"models": [A]}, 422, "runs"),
+    ({"runs": [], "models": [A]}, 422, "runs"),
+    ({"runs": ["r1"], "dataset": "x", "models": [A]}, 422, "runs"),
+    ({"runs": ["r1", 5], "models": [A]}, 422, "runs.1"),
+    ({"runs": ["r1", "nobody"], "models": [A]}, 404, "runs"),
+    ({"runs": ["a\u0000"], "models": [A]}, 422, "runs.0"),
+    ({"dataset": "ds_none", "models": [A]}, 404, "dataset"),
+    ({"runs": ["r1"]}, 422, "models"),
+    ({"runs": ["r1"], "models": []}, 422, "models"),
+    ({"runs": ["r1"], "models": ["gpt"]}, 422, "models.0"),
+    ({"runs": ["r1"], "models": [A] * 21}, 422, "models"),
+    ({"runs": ["r1"], "models": [A], "candidates": [A]}, 422, "models"),
+    ({"runs": ["r1"], "candidates": [{"temperature": 0}]}, 422, "candidates.0"),
+    ({"runs": ["r1"], "candidates": [{"model": A, "top": 1}]}, 422, "candidates.0.top"),
+    ({"runs": ["r1"], "candidates": [A, {"model": A, "temperature": 9}]}, 422,
+     "candidates.1.temperature"),
+    ({"runs": ["r1"], "models": ["martian:a"]}, 422, "models"),
+    ({"runs": ["no-model"], "models": [A]}, 422, "runs"),
+    ({"runs": ["r1"], "models": [A], "gate": {"min_same": "all"}}, 422, "gate.min_same"),
+    ({"runs": ["r1"], "models": [A], "gate": {"max": 1}}, 422, "gate.max"),
+    ({"runs": ["r1"], "models": [A], "name": "x" * 201}, 422, "name"),
+    ({"runs": ["r1"], "models": [A], "until": 1}, 422, "until"),
+    ({"runs": [f"r{n}" for n in range(10_000)], "models": [A]}, 422, "runs"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "status", "field"), BAD)
+def test_what_is_no_experiment_is_refused_at_its_field(runs, fake, call, body, status, field):
+    found, answer = call("POST", "experiments", **body)
+    assert (found, answer["error"]["field"]) == (status, field)
+    assert (fake.asked, Experiment.objects.count()) == ([], 0)
+
+
+def test_another_project_s_runs_are_not_there(store, fake, call):
+    other = Project.objects.create(slug="other", name="Other")
+    store(factories.log(factories.completion(1)), "theirs", of=other)
+    assert call("POST", "experiments", runs=["theirs"], models=[A])[0] == 404
+    assert call("POST", "datasets", name="x", runs=["theirs"])[0] == 404
+
+
+def test_the_same_candidate_twice_is_one(runs, fake, call):
+    _, made = call("POST", "experiments", runs=["r1", "r1"], models=[A, A])
+    assert (len(made["candidates"]), made["progress"]["total"]) == (1, 1)
+
+
+def test_asking_again_while_it_runs_gives_what_is_there(started, call):
+    again = {"runs": ["r3", "r1", "r2"], "models": [B, A]}
+    status, same = call("POST", "experiments", **again)
+    assert (status, same["id"], Replay.objects.count()) == (200, started["id"], 6)
+    work()
+    assert call("POST", "experiments", **again)[0] == 201
+
+
+def test_more_cells_than_an_experiment_holds_are_refused(runs, fake, call, monkeypatch):
+    from replay.experiments import planning
+
+    assert (MAX_RUNS, MAX_CELLS) == (1000, 5000)
+    monkeypatch.setattr(planning, "MAX_CELLS", 3)
+    status, answer = call("POST", "experiments", runs=["r1", "r2"], models=[A, B])
+    assert (status, answer["error"]["code"], answer["error"]["limit"]) == (422, "too_many", 3)
