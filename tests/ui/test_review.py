@@ -1,0 +1,86 @@
+"""Two people review what a replay gave."""
+
+import pytest
+from playwright.sync_api import expect
+
+from replay import jobs
+from replay.fake_provider import FakeProvider
+from replay.questions import read_question
+from replay.start import start
+from runs.accounts.models import User
+from runs.models import Run
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def differing(load_log, transactional_db, monkeypatch):
+    """differing(model) -> replays a run with a model whose answers differ."""
+    load_log("refund-memory", run_id="refund", agent="refunds")
+    with FakeProvider([{"answer": {"text": "Refunded 12 EUR."}}]) as fake:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
+        monkeypatch.setenv("OPENAI_BASE_URL", fake.openai_base_url)
+
+        def do(model: str) -> None:
+            run = Run.objects.get()
+            question = read_question({"run": "refund", "models": [f"openai:{model}"]})
+            jobs.run_job(start(run, question, jobs.Asker()).replays[0].public_id)
+
+        yield do
+
+
+@pytest.fixture
+def two_people(open_page, make_member, differing):
+    """Pages of Ada and of Bob at the review."""
+    differing("gpt-b")
+    pages = []
+    for name in ("Ada", "Bob"):
+        user = make_member("member", f"{name.lower()}@example.com")
+        User.objects.filter(pk=user.pk).update(name=name)
+        pages.append(open_page(user))
+        pages[-1].goto("/p/acme/review")
+    return pages
+
+
+def test_they_decide_by_keys_and_none_overwrites_the_other(two_people, differing) -> None:
+    ada, bob = two_people
+    clusters = ada.locator(".cluster")
+    count = clusters.count()
+    first = clusters.first.locator(".t").inner_text()
+    expect(ada.locator("#to-review b")).to_have_text(str(count))
+
+    ada.get_by_label("Comment on").click()
+    ada.get_by_role("button", name="@Bob").click()
+    ada.keyboard.type("paid twice?")
+    ada.get_by_role("button", name="Comment", exact=True).click()
+    expect(ada.locator(".comment .words")).to_have_text("@Bob paid twice?")
+    ada.get_by_label("Reason").fill("a refund without a look at the order")
+    ada.keyboard.press("Escape")
+    ada.keyboard.press("r")
+    expect(ada.locator(".note.ok")).to_have_text("regression: 1 divergence.")
+    expect(clusters).to_have_count(count - 1)
+    expect(ada.locator("#to-review b")).to_have_text(str(count - 1))
+
+    bob.keyboard.press("a")
+    expect(bob.locator(".conflict h2")).to_contain_text("Already decided by Ada: regression")
+    bob.get_by_role("link", name="Leave it so").click()
+    expect(bob.locator(".conflict")).to_have_count(0)
+    expect(bob.locator(".comment .words")).to_have_text("@Bob paid twice?")
+    bob.keyboard.press("n")
+    expect(bob.locator(".cluster").first).to_have_attribute("aria-current", "true")
+    bob.keyboard.press("a")
+    expect(bob.locator(".note.ok")).to_contain_text("accepted:")
+
+    bob.keyboard.press("u")
+    expect(bob.locator(".note.ok")).to_contain_text("Taken back: accepted")
+    ada.keyboard.press("u")
+    expect(clusters).to_have_count(count)
+    expect(clusters.first.locator(".t")).to_have_text(first)
+    ada.keyboard.press("j")
+    expect(clusters.nth(1)).to_have_attribute("aria-current", "true")
+    expect(ada.locator("#cluster-heading")).to_contain_text("12 EUR")
+    ada.wait_for_url("**cluster=*")
+    ada.go_back()
+    expect(clusters.first).to_have_attribute("aria-current", "true")
+    ada.keyboard.press("?")
+    expect(ada.get_by_text("undo your last verdict")).to_be_visible()
