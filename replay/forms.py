@@ -10,12 +10,15 @@ from typing import Any
 from django.http import QueryDict
 
 from replay import recording
+from replay.overriding import ROLES, text_of
 from replay.plan import CHECKED_CALLS, system_text
 from replay.questions import Question, read_question
 from rewyn_sdk.facts import as_list, as_object, request_history
 from runs.models import Effect, Family, Run
 from runs.refusals import Refused
 
+NUMBERS = ("top_p", "max_tokens")
+SHOWN_MESSAGES = 60
 _RANGE = re.compile(r"(\d{1,9})(?:\s*[-–]\s*(\d{1,9}))?")
 
 
@@ -28,6 +31,13 @@ class Recorded:
     temperatures: list[float] = field(default_factory=list)
     systems: list[str] = field(default_factory=list)
     tools: list[tuple[str, int]] = field(default_factory=list)
+    """The tools that were called, and how often."""
+    offered: list[str] = field(default_factory=list)
+    top_ps: list[float] = field(default_factory=list)
+    limits: list[float] = field(default_factory=list)
+    messages: dict[str, str] = field(default_factory=dict)
+    """`call:index` of the first message that says it → the text (`overriding` finds it anew)."""
+    roles: dict[str, str] = field(default_factory=dict)
 
     @property
     def system(self) -> str:
@@ -46,7 +56,7 @@ def recorded(run: Run) -> Recorded:
         tools=sorted(Counter(tools).items()),
     )
     for call in calls[:CHECKED_CALLS]:
-        _add_request(told, recording.record(call).value or {})
+        _add_request(told, call.seq, recording.record(call).value or {})
     return told
 
 
@@ -54,14 +64,36 @@ def _model(call: Effect) -> str:
     return f"{call.provider}:{call.name}" if call.provider else call.name or "unknown"
 
 
-def _add_request(told: Recorded, record: dict[str, Any]) -> None:
+def _add_request(told: Recorded, seq: int, record: dict[str, Any]) -> None:
     request = as_object(as_object(record.get("kind")).get("request"))
     temperature = request.get("temperature")
     if isinstance(temperature, int | float) and temperature not in told.temperatures:
         told.temperatures.append(temperature)
-    text = system_text(as_list(request_history(request)))
+    history = as_list(request_history(request))
+    text = system_text(history)
     if text not in told.systems:
         told.systems.append(text)
+    _add_messages(told, seq, history)
+    params, options = request.get("additional_params"), as_object(request.get("options"))
+    top_p = options.get("top_p", as_object(params).get("top_p"))
+    for value, known in ((top_p, told.top_ps), (request.get("max_tokens"), told.limits)):
+        if isinstance(value, int | float) and value not in known:
+            known.append(value)
+    for tool in as_list(request.get("tools")):
+        name = as_object(tool).get("name")
+        if isinstance(name, str) and name and name not in told.offered:
+            told.offered.append(name)
+
+
+def _add_messages(told: Recorded, seq: int, history: list[Any]) -> None:
+    """The messages whose text can be changed, each once: histories repeat from call to call."""
+    for index, message in enumerate(history):
+        role, text = as_object(message).get("role"), text_of(message)
+        if len(told.messages) >= SHOWN_MESSAGES:
+            return
+        if role in ROLES and text.strip() and text not in told.messages.values():
+            told.messages[f"{seq}:{index}"] = text
+            told.roles[f"{seq}:{index}"] = str(role)
 
 
 class ReplayForm:
@@ -76,6 +108,19 @@ class ReplayForm:
         self.start_at = given.get("from", "").strip()
         self.effects = given.get("effects", "").strip()
         self.strict = given.get("strict") == "1"
+        self.top_p = given.get("top_p", "").strip()
+        self.max_tokens = given.get("max_tokens", "").strip()
+        self.tools_off = [name for name in given.getlist("tool_off") if name]
+        self.dangling = given.get("dangling", "")
+        self.dangling_result = unix(given.get("dangling_result", ""))
+        self.message = given.get("message", "")
+        self.message_was = unix(self.known.messages.get(self.message, ""))
+        # Another message was chosen than the one the text belongs to: it begins as recorded.
+        same = given.get("message_of", self.message) == self.message
+        self.chooses_message = not same or ("message_of" in given) != bool(self.message_was)
+        self.chooses_dangling = (self.dangling == "supply") != ("dangling_result" in given)
+        self.message_text = unix(given.get("message_text", "")) if same else ""
+        self.message_text = self.message_text or self.message_was
         self.question: Question | None = None
         self.error: Refused | None = None
         try:
@@ -87,6 +132,19 @@ class ReplayForm:
     def replaces_system(self) -> bool:
         return self.system != self.known.system
 
+    @property
+    def replaces_message(self) -> bool:
+        return bool(self.message) and self.message_text != self.message_was
+
+    @property
+    def message_choices(self) -> list[tuple[str, str]]:
+        """The messages that can be reworded, by what they begin with."""
+        named = []
+        for place, text in self.known.messages.items():
+            begins = " ".join(text.split())[:70]
+            named.append((place, f"#{place.split(':')[0]} {self.known.roles[place]}: {begins}"))
+        return named
+
     def inputs(self) -> list[tuple[str, str]]:
         """The controls as they are, to be posted when the plan is accepted."""
         pairs = [("model", model) for model in self.models]
@@ -95,6 +153,12 @@ class ReplayForm:
         pairs += [("calls", self.calls)] if self.calls != "all" else []
         pairs += [("from", self.start_at)] if self.calls == "from" else []
         pairs += [("effects", self.effects)] if self.calls == "choose" else []
+        pairs += [(name, getattr(self, name)) for name in NUMBERS if getattr(self, name)]
+        pairs += [("tool_off", name) for name in self.tools_off]
+        if self.replaces_message:
+            pairs += [("message", self.message), ("message_text", self.message_text)]
+        pairs += [("dangling", self.dangling)] if self.dangling else []
+        pairs += [("dangling_result", self.dangling_result)] if self._supplies else []
         return pairs + ([("strict", "1")] if self.strict else [])
 
     def _body(self) -> dict[str, Any]:
@@ -102,12 +166,32 @@ class ReplayForm:
         if self.models:
             body["models"] = self.models
         if self.temperature:
-            body["temperature"] = _number(self.temperature)
+            body["temperature"] = _number(self.temperature, "temperature")
         if self.replaces_system:
             body["system"] = self.system
+        if self.top_p:
+            body["top_p"] = _number(self.top_p, "top_p")
+        if self.max_tokens:
+            body["max_tokens"] = _whole(self.max_tokens)
+        if self.tools_off:
+            body["tools_off"] = self.tools_off
+        if self.replaces_message:
+            body["message"] = self._message()
+        if self.dangling == "drop":
+            body["dangling"] = "drop"
+        elif self._supplies:
+            body["dangling_result"] = self.dangling_result
         if self.calls != "all":
             body["effects"] = self._effects()
         return body
+
+    @property
+    def _supplies(self) -> bool:
+        return self.dangling == "supply" and bool(self.dangling_result)
+
+    def _message(self) -> dict[str, Any]:
+        effect, index = self.message.split(":")
+        return {"effect": int(effect), "index": int(index), "text": self.message_text}
 
     def _effects(self) -> list[int]:
         if self.calls == "from":
@@ -132,11 +216,17 @@ class ReplayForm:
         return sorted(wanted)
 
 
-def _number(text: str) -> float:
+def _number(text: str, name: str) -> float:
     try:
         return float(text.replace(",", "."))
     except ValueError:
-        raise Refused("invalid", "The temperature is a number.", "temperature") from None
+        raise Refused("invalid", f"The {name} is a number.", name) from None
+
+
+def _whole(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,9}", text, re.ASCII):
+        raise Refused("invalid", "The limit of tokens is a whole number.", "max_tokens")
+    return int(text)
 
 
 def unix(text: str) -> str:

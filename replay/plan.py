@@ -12,6 +12,8 @@ from django.db.models import Count, Min
 from django.utils import timezone
 
 from replay import recording
+from replay.dialects.override import NOT_THERE
+from replay.overriding import overrides_of
 from replay.project_providers.catalog import catalog_of
 from replay.project_providers.foreseen import foreseen
 from replay.providers import (
@@ -24,10 +26,12 @@ from replay.providers import (
 )
 from replay.questions import Candidate, Question
 from replay.shown import cut
+from replay.windows import open_calls, window_notes
 from replay.wire import wire_of
 from rewyn_sdk.facts import as_list, as_object, request_history
 from runs.models import Effect, Family, Run
 from runs.prices import cost_of
+from runs.refusals import Refused
 from runs.usage import Usage
 
 SAYS = {
@@ -39,7 +43,10 @@ CHECKED_BYTES = 8 * 1024 * 1024
 """How much of a run a plan tries out; what is behind is converted when it is asked."""
 TOLD_APART = 12
 """So many messages of one kind are told each; beyond, one stands for all."""
-WARNS = frozenset({"dangling_call", "orphan_result"})
+WARNS = frozenset(
+    {"dangling_call", "orphan_result", "model_may_refuse", "param_unknown", "schema_not_supported"}
+    | {"no_vision", "context_too_long"}
+)
 
 
 def make_plan(
@@ -102,6 +109,8 @@ class _Tried:
     messages: int = 0
     tools: set[str] = field(default_factory=set)
     temperatures: set[float] = field(default_factory=set)
+    top_p: set[float] = field(default_factory=set)
+    max_tokens: set[int] = field(default_factory=set)
     systems: set[str] = field(default_factory=set)
     lanes: set[str] = field(default_factory=set)
     apis: set[str] = field(default_factory=set)
@@ -116,6 +125,12 @@ class _Tried:
         temperature = request.get("temperature")
         if isinstance(temperature, int | float):
             self.temperatures.add(float(temperature))
+        params, options = request.get("additional_params"), request.get("options")
+        top_p = as_object(options).get("top_p", as_object(params).get("top_p"))
+        if isinstance(top_p, int | float):
+            self.top_p.add(float(top_p))
+        if isinstance(limit := request.get("max_tokens"), int):
+            self.max_tokens.add(limit)
         self.systems.add(system_text(history))
 
     def note(self, seq: int, notes: tuple[Note, ...]) -> None:
@@ -163,6 +178,7 @@ class _Prompt:
         self.effects = list(self._chosen())
         self.candidate = candidate or self._recorded_model()
         self.catalog = catalog_of(run.project_id)
+        self.overrides = self._overrides()
         self.provider = self._provider()
         self.tried = self._try_out()
 
@@ -220,6 +236,13 @@ class _Prompt:
         except BadModel as error:
             self._error(error.code, str(error), "models")
             return None
+
+    def _overrides(self) -> Overrides:
+        try:
+            return overrides_of(self.controls, self.run)
+        except Refused as refusal:
+            self._error(refusal.code, refusal.message, refusal.field or "message")
+            return Overrides()
 
     def _error(self, code: str, message: str, name: str) -> None:
         self.errors.append({"code": code, "message": message, "field": name})
@@ -297,7 +320,26 @@ class _Prompt:
             changes.append({"what": "temperature", **told})
         if self.controls.system is not None:
             changes.append({"what": "system", "texts_replaced": len(self.tried.systems)})
-        return changes
+        return [*changes, *self._numbers(), *self._texts_and_tools()]
+
+    def _numbers(self) -> Iterator[dict[str, Any]]:
+        for name in ("top_p", "max_tokens"):
+            if (value := getattr(self.controls, name)) is not None:
+                recorded = sorted(getattr(self.tried, name))
+                yield {"what": name, "recorded": recorded, "replayed": value}
+
+    def _texts_and_tools(self) -> Iterator[dict[str, Any]]:
+        if self.controls.message is not None:
+            told = self.tried.notes.get(NOT_THERE.code, {}).values()
+            without = {seq for seqs in told for seq in seqs}
+            yield {"what": "message", "calls": self.tried.calls - len(without)}
+        if self.controls.tools_off:
+            off, known = set(self.controls.tools_off), self.tried.tools
+            yield {
+                "what": "tools_off",
+                "tools": sorted(off & known),
+                "unknown": sorted(off - known),
+            }
 
     # --- What cannot be carried ----------------------------------------------------------------
 
@@ -319,10 +361,9 @@ class _Prompt:
     def _convert(
         self, tried: _Tried, effect: Effect, record: dict[str, Any], provider: Provider, model: str
     ) -> None:
-        overrides = Overrides(self.controls.temperature, self.controls.system)
         try:
             call = build_call(
-                record, wire_of(effect), provider=provider, model=model, overrides=overrides
+                record, wire_of(effect), provider=provider, model=model, overrides=self.overrides
             )
         except CannotAsk as error:
             tried.add("cannot_ask", str(error), effect.seq)
@@ -330,3 +371,4 @@ class _Prompt:
         tried.lanes.add(call.lane)
         tried.apis.add(call.dialect)
         tried.note(effect.seq, call.notes)
+        tried.note(effect.seq, (*window_notes(call, effect), *open_calls(call)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from runs.messages.loose import clean
@@ -16,12 +16,17 @@ from runs.refusals import Refused
 MODES = ("reconstruct", "prompt", "execute")
 FIELDS = frozenset(
     {"run", "mode", "model", "models", "temperature", "system", "effects", "strict", "plan_only"}
+    | {"top_p", "max_tokens", "message", "tools_off", "dangling", "dangling_result"}
 )
 MAX_MODELS = 20
 MAX_NAME = 200
 SHOWN_NAME = 100
 MAX_SYSTEM = 1_000_000
 MAX_TEMPERATURE = 2.0
+MAX_TOKENS = 10_000_000
+MAX_TOOLS_OFF = 500
+OVERRIDES = ("temperature", "system", "top_p", "max_tokens", "message", "tools_off")
+"""The fields that change what is asked, beside the model and how calls without results go out."""
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -37,6 +42,15 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class Message:
+    """One message's new text: the message at `index` (from 0) of the history of call `effect`."""
+
+    effect: int
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Controls:
     """What is changed beside the model; None leaves what was recorded. 0 is a temperature."""
 
@@ -46,6 +60,15 @@ class Controls:
     """Positions of the model calls to replay; None for all."""
     strict: bool = False
     """Stop at the first answer that differs."""
+    top_p: float | None = None
+    max_tokens: int | None = None
+    message: Message | None = None
+    tools_off: tuple[str, ...] = ()
+    """Names of tools that are not offered."""
+    dangling: str | None = None
+    """`drop`: calls without a result are left out; else they get one."""
+    dangling_result: str | None = None
+    """What that result says; None: that there is none."""
 
     def as_json(self) -> dict[str, Any]:
         """Only what was asked for, as the row keeps it."""
@@ -56,6 +79,13 @@ class Controls:
             asked["system"] = self.system
         if self.effects is not None:
             asked["effects"] = list(self.effects)
+        for name in ("top_p", "max_tokens", "dangling", "dangling_result"):
+            if getattr(self, name) is not None:
+                asked[name] = getattr(self, name)
+        if self.message is not None:
+            asked["message"] = asdict(self.message)
+        if self.tools_off:
+            asked["tools_off"] = list(self.tools_off)
         return {**asked, "strict": True} if self.strict else asked
 
     @classmethod
@@ -66,11 +96,19 @@ class Controls:
             kept.get("system"),
             None if effects is None else tuple(effects),
             bool(kept.get("strict")),
+            kept.get("top_p"),
+            kept.get("max_tokens"),
+            Message(**kept["message"]) if kept.get("message") else None,
+            tuple(kept.get("tools_off", ())),
+            kept.get("dangling"),
+            kept.get("dangling_result"),
         )
 
     @property
     def changes_prompt(self) -> bool:
-        return self.temperature is not None or self.system is not None
+        changed = (self.temperature, self.system, self.top_p, self.max_tokens, self.message)
+        open_calls = (self.dangling, self.dangling_result)
+        return any(one is not None for one in (*changed, *open_calls)) or bool(self.tools_off)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +135,11 @@ def read_question(body: Any) -> Question:
         _system(body.get("system")),
         _effects(body.get("effects")),
         _flag(body, "strict"),
+        _top_p(body.get("top_p")),
+        _max_tokens(body.get("max_tokens")),
+        _message(body.get("message")),
+        _tools_off(body.get("tools_off")),
+        *_dangling(body),
     )
     mode = _mode(body, candidates, controls)
     return Question(_run(body.get("run")), mode, candidates, controls, _flag(body, "plan_only"))
@@ -119,8 +162,8 @@ def _mode(body: dict[str, Any], candidates: tuple[Candidate, ...], controls: Con
         text = "Re-execution needs a target that runs your code; none can be configured yet."
         raise Refused("mode_not_available", text, field="mode")
     if mode == "reconstruct" and follows == "prompt":
-        changed = next(name for name in ("models", "model", "temperature", "system", "effects")
-                       if body.get(name) is not None)  # fmt: skip
+        given = ("models", "model", *OVERRIDES, "dangling", "dangling_result", "effects")
+        changed = next(name for name in given if body.get(name) is not None)
         raise Refused("invalid", "A reconstruction changes nothing; use `prompt`.", field=changed)
     return str(mode)
 
@@ -176,6 +219,67 @@ def _system(value: Any) -> str | None:
     if _UNSTORABLE.search(value):
         raise Refused("invalid", "The system text holds NUL or half a character.", field="system")
     return value
+
+
+def _top_p(value: Any) -> float | None:
+    if value is None:
+        return None
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 <= value <= 1:
+        raise Refused("invalid", "top_p is a number from 0 to 1.", field="top_p")
+    return float(value)
+
+
+def _max_tokens(value: Any) -> int | None:
+    if value is None:
+        return None
+    if type(value) is not int or not 1 <= value <= MAX_TOKENS:
+        text = f"A limit of tokens is a whole number from 1 to {MAX_TOKENS:,}."
+        raise Refused("invalid", text, field="max_tokens")
+    return value
+
+
+def _message(value: Any) -> Message | None:
+    if value is None:
+        return None
+    text = "Send a message as {effect, index, text}: where it stands, and what it is to say."
+    if not isinstance(value, dict) or value.keys() != {"effect", "index", "text"}:
+        raise Refused("invalid", text, field="message")
+    effect, index, said = value["effect"], value["index"], value["text"]
+    if not (type(effect) is int and 0 < effect < 2**31 and type(index) is int and index >= 0):
+        raise Refused("invalid", text, field="message")
+    _words(said, "message")
+    return Message(effect, index, said)
+
+
+def _words(value: Any, field: str) -> str:
+    if not isinstance(value, str) or len(value) > MAX_SYSTEM:
+        text = f"Send a text of at most {MAX_SYSTEM:,} characters."
+        raise Refused("invalid", text, field=field)
+    if _UNSTORABLE.search(value):
+        raise Refused("invalid", "The text holds NUL or half a character.", field=field)
+    return value
+
+
+def _tools_off(value: Any) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    named = isinstance(value, list) and all(isinstance(o, str) and _is_name(o) for o in value)
+    if not named or len(value) > MAX_TOOLS_OFF:
+        text = f"Send the names of the tools to switch off, at most {MAX_TOOLS_OFF}."
+        raise Refused("invalid", text, field="tools_off")
+    return tuple(sorted(set(value)))
+
+
+def _dangling(body: dict[str, Any]) -> tuple[str | None, str | None]:
+    way, said = body.get("dangling"), body.get("dangling_result")
+    if way not in (None, "drop", "supply"):
+        raise Refused("invalid", "`dangling` is drop or supply.", field="dangling")
+    if said is None:
+        return (way if way == "drop" else None), None
+    if way == "drop":
+        raise Refused("invalid", "A dropped call has no result.", field="dangling_result")
+    return None, _words(said, "dangling_result")
 
 
 def _effects(value: Any) -> tuple[int, ...] | None:

@@ -176,6 +176,12 @@ def _model(provider: str, model: str) -> tuple[Any, Any] | None:
     return found
 
 
+def window_of(provider: str, model: str) -> int | None:
+    """How many tokens a model takes in and gives out together, None where nobody knows."""
+    found = _model(provider, model)
+    return found[1].context_window if found is not None else None
+
+
 def _by_table(
     usage: Usage, provider: str, models: tuple[str, ...], when: datetime
 ) -> Decimal | None:

@@ -11,8 +11,9 @@ from replay.dialects.override import Overrides, change_body, change_prompt
 from replay.dialects.prompt import CHAT, MESSAGES, RESPONSES, Note, Prompt
 from replay.dialects.read import api_of, read_body
 from replay.dialects.recorded import read_outcome, recorded_api
+from replay.dialects.reworded import MessageText
 from replay.dialects.rig import read_request
-from replay.dialects.write import write_body
+from replay.dialects.write import known_fields, write_body
 
 __all__ = [
     "CHAT",
@@ -22,12 +23,14 @@ __all__ = [
     "Answer",
     "AnswerCall",
     "BadAnswer",
+    "MessageText",
     "Note",
     "Overrides",
     "Prompt",
     "api_of",
     "change_body",
     "change_prompt",
+    "known_fields",
     "read_answer",
     "read_body",
     "read_outcome",

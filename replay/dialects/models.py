@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from replay.dialects.loose import mapping
+from replay.dialects.loose import items, mapping
 from replay.dialects.prompt import MESSAGES, Note
 
 _NO_SAMPLING = re.compile(
@@ -19,13 +19,55 @@ _NO_SAMPLING = re.compile(
 _ALWAYS_REASONS = re.compile(r"^(o\d|gpt-5(-|$))")
 _MAY_REASON = re.compile(r"^gpt-[5-9]")
 _NEVER_REASONS = re.compile(r"^(gpt-4|gpt-3\.5|chatgpt-4o)")
+_NO_VISION = re.compile(
+    r"^(gpt-3\.5|gpt-4($|-0|-32k)|gpt-oss|o1-(mini|preview)|o3-mini|claude-(2|instant)"
+    r"|codestral|mistral-(tiny|nemo|saba)|open-mi|mixtral|ministral-[38]b-2410|qwq|qwen-?2\.5-\d"
+    r"|llama-?3(\.[013])?-(8b|70b)|llama-3\.[13]|deepseek-(chat|coder|reasoner|r1|v3))",
+    re.IGNORECASE,
+)
+_NO_SCHEMA = re.compile(
+    r"^(gpt-3\.5|gpt-4($|-)|chatgpt-4o|o1-(mini|preview)|claude-(2|3|instant)"
+    r"|claude-(opus|sonnet)-4-(0|2025)|mixtral|llama-?3|deepseek-(chat|reasoner))",
+    re.IGNORECASE,
+)
 _SAMPLING = ("temperature", "top_p", "top_k")
 
 
 def may_refuse(api: str, model: str, body: Mapping[str, Any]) -> list[Note]:
     """A note for each field of ``body`` that ``model`` is known not to take."""
     rules = _claude if api == MESSAGES else _gpt
-    return list(rules(model.rsplit("/", 1)[-1], body))
+    bare = model.rsplit("/", 1)[-1]
+    return [*rules(bare, body), *_shape(bare, body), *_pictures(bare, body)]
+
+
+def _shape(model: str, body: Mapping[str, Any]) -> Iterator[Note]:
+    """The shape the answer must have, for a model that knows no such thing."""
+    key = next((key for key in ("response_format", "text", "output_config") if key in body), "")
+    told = mapping(body.get(key))
+    shape = told if key == "response_format" else mapping(told.get("format"))
+    if shape.get("type") == "json_schema" and _NO_SCHEMA.match(model):
+        said = f"{model} takes no schema for its answer; it may refuse the call"
+        yield Note("schema_not_supported", f"/{key}", said)
+
+
+def _pictures(model: str, body: Mapping[str, Any]) -> Iterator[Note]:
+    if _NO_VISION.match(model) and has_image(body):
+        yield Note("no_vision", "", f"{model} sees no images; it may refuse the call")
+
+
+def has_image(body: Mapping[str, Any]) -> bool:
+    """Whether a message of the body, or a tool's result in one, holds an image."""
+    listed = [*items(body.get("messages")), *items(body.get("input"))]
+    return any(_holds_image(items(mapping(one).get("content"))) for one in listed)
+
+
+def _holds_image(parts: list[Any]) -> bool:
+    for part in map(mapping, parts):
+        if part.get("type") in ("image", "image_url", "input_image"):
+            return True
+        if _holds_image(items(part.get("content"))):
+            return True
+    return False
 
 
 def _claude(model: str, body: Mapping[str, Any]) -> Iterator[Note]:

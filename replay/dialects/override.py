@@ -5,30 +5,89 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
+from replay.dialects.bodies import put_message, put_system, without_tools
 from replay.dialects.carry import reasons_always
-from replay.dialects.loose import items, mapping
-from replay.dialects.prompt import CHAT, RESPONSES, Note, Prompt, Text, Turn
+from replay.dialects.prompt import CHAT, MESSAGES, RESPONSES, Note, Prompt, Text, Turn
+from replay.dialects.reworded import MessageText, reworded
 
 
 @dataclass(frozen=True)
 class Overrides:
-    """The changes of a replay; ``None`` leaves what was recorded. A temperature of 0 is a value."""
+    """The changes of a replay; ``None`` leaves what was recorded. A temperature of 0 is a value.
+
+    ``tools_off`` are names of tools that are not offered. ``dangling`` is for calls without a
+    result: ``drop`` leaves them out, else ``dangling_result`` is what stands in the result's place.
+    """
 
     temperature: float | None = None
     system: str | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    message: MessageText | None = None
+    tools_off: tuple[str, ...] = ()
+    dangling: Literal["drop"] | None = None
+    dangling_result: str | None = None
 
 
 def change_prompt(prompt: Prompt, overrides: Overrides) -> Prompt:
     """The prompt with the changes; a new system text takes the place of all that lead."""
     if overrides.temperature is not None:
         prompt = replace(prompt, temperature=overrides.temperature)
+    if overrides.top_p is not None:
+        prompt = replace(prompt, options=replace(prompt.options, top_p=overrides.top_p))
+    if overrides.max_tokens is not None:
+        prompt = replace(prompt, max_tokens=overrides.max_tokens)
     if overrides.system is not None:
         rest = prompt.turns[len(prompt.leading_system()) :]
         lead = Turn("system", (Text(overrides.system, "/system"),), "/system")
         prompt = replace(prompt, turns=(lead, *rest))
+    if overrides.message is not None:
+        prompt = _with_message(prompt, overrides.message)
+    if overrides.tools_off:
+        prompt = _without_tools(prompt, frozenset(overrides.tools_off))
+    if overrides.dangling == "drop":
+        return replace(prompt, no_result=None)
+    if overrides.dangling_result is not None:
+        return replace(prompt, no_result=overrides.dangling_result)
     return prompt
+
+
+def _with_message(prompt: Prompt, message: MessageText) -> Prompt:
+    turns = tuple(_turn(turn, message) for turn in prompt.turns)
+    notes = prompt.notes if turns != prompt.turns else (*prompt.notes, NOT_THERE)
+    return replace(prompt, turns=turns, notes=notes)
+
+
+def _turn(turn: Turn, message: MessageText) -> Turn:
+    texts = [part for part in turn.parts if isinstance(part, Text)]
+    said = reworded([part.text for part in texts], message)
+    if turn.role != message.role or said is None:
+        return turn
+    new = dict(zip(map(id, texts), said, strict=True))
+    parts = (
+        replace(part, text=new[id(part)] or "", native=None) if isinstance(part, Text) else part
+        for part in turn.parts
+        if not isinstance(part, Text) or new[id(part)] is not None
+    )
+    return replace(turn, parts=tuple(parts))
+
+
+def _without_tools(prompt: Prompt, off: frozenset[str]) -> Prompt:
+    tools = tuple(tool for tool in prompt.tools if tool.name not in off)
+    hosted = tuple(tool for tool in prompt.hosted_tools if tool.item.get("type") not in off)
+    choice = prompt.tool_choice
+    if isinstance(choice, tuple):
+        choice = tuple(name for name in choice if name not in off) or None
+    if not tools and not hosted:
+        choice = None
+    return replace(prompt, tools=tools, hosted_tools=hosted, tool_choice=choice)
+
+
+NOT_THERE = Note(
+    "message_not_there", "", "the edited message is not in this call; it goes out as recorded"
+)
 
 
 def change_body(
@@ -46,9 +105,26 @@ def change_body(
     changed["model"] = model
     if overrides.temperature is not None:
         changed["temperature"] = overrides.temperature
+    if overrides.top_p is not None:
+        changed["top_p"] = overrides.top_p
+    if overrides.max_tokens is not None:
+        changed[_limit_name(api, changed, model)] = overrides.max_tokens
     if overrides.system is not None:
-        _SYSTEM.get(api, _messages_system)(changed, overrides.system)
+        put_system(api, changed, overrides.system)
+    if overrides.message is not None and not put_message(changed, overrides.message):
+        notes.append(NOT_THERE)
+    if overrides.tools_off:
+        without_tools(changed, frozenset(overrides.tools_off))
     return changed, notes
+
+
+def _limit_name(api: str, body: Mapping[str, Any], model: str) -> str:
+    if api == RESPONSES:
+        return "max_output_tokens"
+    if api == MESSAGES:
+        return "max_tokens"
+    newer = "max_completion_tokens" in body or reasons_always(model)
+    return "max_completion_tokens" if newer else "max_tokens"
 
 
 def _rename_limit(body: dict[str, Any]) -> list[Note]:
@@ -59,43 +135,3 @@ def _rename_limit(body: dict[str, Any]) -> list[Note]:
     body.update(renamed)
     said = "the model refuses max_tokens; the same limit goes out as max_completion_tokens"
     return [Note("max_tokens_renamed", "/max_tokens", said)]
-
-
-def _leading(messages: list[Any]) -> int:
-    """How many system messages lead."""
-    for index, message in enumerate(messages):
-        if mapping(message).get("role") not in ("system", "developer"):
-            return index
-    return len(messages)
-
-
-def _chat_system(body: dict[str, Any], system: str) -> None:
-    messages = items(body.get("messages"))
-    lead = _leading(messages)
-    role = mapping(messages[0]).get("role") if lead else "system"
-    body["messages"] = [{"role": role, "content": system}, *messages[lead:]]
-
-
-def _responses_system(body: dict[str, Any], system: str) -> None:
-    asked = body.get("input")
-    if isinstance(asked, list):
-        lead = _leading(asked)
-        if lead and not body.get("instructions"):
-            first = {**mapping(asked[0]), "content": system}
-            body["input"] = [first, *asked[lead:]]
-            return
-        body["input"] = asked[lead:]
-    body["instructions"] = system
-
-
-def _messages_system(body: dict[str, Any], system: str) -> None:
-    blocks = items(body.get("system"))
-    marker = mapping(blocks[-1]).get("cache_control") if blocks else None
-    if marker is None:
-        body["system"] = system
-    else:
-        # Where the prompt was cached it stays cached, so that cost and latency compare.
-        body["system"] = [{"type": "text", "text": system, "cache_control": marker}]
-
-
-_SYSTEM = {CHAT: _chat_system, RESPONSES: _responses_system}

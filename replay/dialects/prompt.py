@@ -13,6 +13,8 @@ from typing import Any, Literal
 CHAT = "openai.chat"
 RESPONSES = "openai.responses"
 MESSAGES = "anthropic.messages"
+NO_RESULT = "No result provided"
+"""Stands as the result of a call that has none, unless somebody says otherwise."""
 
 Kind = Literal["image", "audio", "video", "document"]
 Source = Literal["url", "base64", "file", "text", "unknown"]
@@ -147,7 +149,8 @@ class Prompt:
     """A request. ``api`` is the API it was recorded on, ``None`` where that is not one we speak.
 
     ``params`` are fields of that API's body without a name here; ``provider_options`` are addressed
-    to providers by name, then to all of their APIs (``*``) or one.
+    to providers by name, then to all of their APIs (``*``) or one. ``no_result`` is said for a call
+    that has no result; ``None`` leaves such a call out.
     """
 
     turns: tuple[Turn, ...]
@@ -164,6 +167,7 @@ class Prompt:
     provider_options: Mapping[str, Any] = field(default_factory=dict)
     api: str | None = None
     stream: bool = False
+    no_result: str | None = NO_RESULT
     notes: tuple[Note, ...] = ()
 
     def system(self) -> str:

@@ -8,29 +8,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from replay.dialects.prompt import Call, Note, Part, Prompt, Result, Text, Turn
-
-NO_RESULT = "No result provided"
+from replay.dialects.prompt import NO_RESULT, Call, Note, Part, Prompt, Result, Text, Turn
 
 
 def settled(prompt: Prompt) -> Prompt:
-    """The prompt with orphaned results left out and open calls answered, each with a note."""
+    """The prompt with orphaned results left out and open calls answered, each with a note.
+
+    Where the prompt has nothing to say for an open call, the call is left out.
+    """
     notes: list[Note] = []
     turns: list[Turn] = []
     waiting: dict[str, Call] = {}
     for turn in prompt.turns:
         if turn.role == "assistant":
-            turns += _answered(waiting, notes)
+            turns = _closed(turns, waiting, prompt.no_result, notes)
             waiting = {part.id: part for part in turn.parts if isinstance(part, Call)}
         elif turn.role == "user":
             turn = _matched(turn, waiting, notes)
             if waiting and not all(isinstance(part, Result) for part in turn.parts):
-                turns += _answered(waiting, notes)
+                turns = _closed(turns, waiting, prompt.no_result, notes)
                 waiting = {}
             if not turn.parts:
                 continue
         turns.append(turn)
-    turns += _answered(waiting, notes)
+    turns = _closed(turns, waiting, prompt.no_result, notes)
     if not notes:
         return prompt
     return replace(prompt, turns=tuple(_together(turns)), notes=prompt.notes + tuple(notes))
@@ -47,14 +48,36 @@ def _matched(turn: Turn, waiting: dict[str, Call], notes: list[Note]) -> Turn:
     return replace(turn, parts=tuple(kept))
 
 
-def _answered(waiting: dict[str, Call], notes: list[Note]) -> list[Turn]:
+def _closed(
+    turns: list[Turn], waiting: dict[str, Call], said: str | None, notes: list[Note]
+) -> list[Turn]:
+    """The turns with an answer to what waits, or without what waits."""
+    if not waiting:
+        return turns
+    if said is None:
+        return _without(turns, waiting, notes)
+    return [*turns, _answer(waiting, said, notes)]
+
+
+def _answer(waiting: dict[str, Call], said: str, notes: list[Note]) -> Turn:
     """A user turn that answers what waits."""
     results: list[Part] = []
     for call in waiting.values():
-        said = f"the call {call.id} has no result; one saying “{NO_RESULT}” is sent"
-        notes.append(Note("dangling_call", call.path, said))
-        results.append(Result(call.id, call.name, (Text(NO_RESULT),), is_error=True))
-    return [Turn("user", tuple(results))] if results else []
+        told = f"the call {call.id} has no result; one saying “{said}” is sent"
+        notes.append(Note("dangling_call", call.path, told))
+        # What a person says in its place is a result; what we say, that there is none.
+        results.append(Result(call.id, call.name, (Text(said),), is_error=said == NO_RESULT))
+    return Turn("user", tuple(results))
+
+
+def _without(turns: list[Turn], waiting: dict[str, Call], notes: list[Note]) -> list[Turn]:
+    for call in waiting.values():
+        told = f"the call {call.id} has no result; it is left out"
+        notes.append(Note("dangling_call", call.path, told))
+    at = max(i for i, turn in enumerate(turns) if turn.role == "assistant")
+    kept = tuple(p for p in turns[at].parts if not (isinstance(p, Call) and p.id in waiting))
+    rest = [replace(turns[at], parts=kept)] if kept else []
+    return [*turns[:at], *rest, *turns[at + 1 :]]
 
 
 def _together(turns: list[Turn]) -> list[Turn]:

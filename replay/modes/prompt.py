@@ -22,12 +22,13 @@ from django.utils import timezone
 
 from replay import answers, recording, results
 from replay.compare import Comparison, Side, compare
-from replay.dialects import Answer, Overrides
+from replay.dialects import Answer
 from replay.lease import Lease, Stopped, stop
 from replay.models import MESSAGE, CallState, Replay, ReplayEffect
 from replay.modes.flights import Flights, Landed
 from replay.modes.verdict import verdict
 from replay.outcome import Outcome
+from replay.overriding import overrides_of
 from replay.project_providers import limits
 from replay.project_providers.catalog import catalog_of
 from replay.providers import (
@@ -116,6 +117,7 @@ class _Asking:
     def __init__(self, lease: Lease, provider: Provider, model: str) -> None:
         self.lease, self.provider, self.model = lease, provider, model
         self.controls = Controls.of_json(lease.replay.controls)
+        self.overrides = overrides_of(self.controls, lease.replay.run)
         self.flights: Flights[_Waiting, Result] = Flights(settings.REPLAY_PARALLEL_CALLS)
         self.halted = False
         self.gate = limits.gate_of(
@@ -228,14 +230,13 @@ class _Asking:
         effect = waiting.row.effect
         assert effect is not None
         waiting.record = recording.record(effect).value or {}
-        overrides = Overrides(self.controls.temperature, self.controls.system)
         try:
             waiting.call = build_call(
                 waiting.record,
                 wire_of(effect),
                 provider=self.provider,
                 model=self.model,
-                overrides=overrides,
+                overrides=self.overrides,
             )
         except CannotAsk as error:
             results.refuse(self.lease, waiting.row.pk, code="cannot_ask", text=str(error))

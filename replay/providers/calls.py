@@ -8,9 +8,10 @@ library says it anew, through ``pydantic_ai.direct``.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from replay.dialects import (
     CHAT,
@@ -22,11 +23,13 @@ from replay.dialects import (
     api_of,
     change_body,
     change_prompt,
+    known_fields,
     read_body,
     read_request,
     recorded_api,
     write_body,
 )
+from replay.dialects.bodies import open_call_ids
 from replay.dialects.loose import mapping, text
 from replay.dialects.models import may_refuse
 from replay.dialects.write.messages import default_max_tokens
@@ -96,8 +99,10 @@ def build_call(
     origin = recorded_api(record.get("outcome")) or _turns_api(request)
     source = wire_api or (origin if origin in APIS else None)
     target = target_api(provider, source, on_wire=wire_api is not None)
-    if wire_api == target:
+    closes = overrides.dangling is not None or overrides.dangling_result is not None
+    if wire_api == target and not (closes and open_call_ids(sent)):
         body, notes = change_body(target, sent, model, overrides)
+        notes += _unknown(provider, target, body, mapping(wire))
         return _call(provider, target, "same", model, body, notes, wire)
     prompt = read_body(wire_api, sent) if wire_api else _recorded_prompt(record, request, origin)
     prompt = change_prompt(prompt, overrides)
@@ -123,6 +128,33 @@ def target_api(provider: Provider, source: str | None, *, on_wire: bool = False)
     if source == RESPONSES and (provider.is_openais_own() or on_wire):
         return RESPONSES
     return CHAT
+
+
+_FIELDS = (
+    "model messages stream temperature top_p max_tokens stop random_seed metadata tools"
+    " response_format tool_choice presence_penalty frequency_penalty n prediction"
+    " parallel_tool_calls prompt_mode reasoning_effort safe_prompt"
+)
+_MISTRAL = frozenset(_FIELDS.split())
+_NOT_GROQ = frozenset(("logprobs", "logit_bias", "top_logprobs", "prediction"))
+"""What the makers document of their Chat Completions (2026-11)."""
+
+
+def _unknown(
+    provider: Provider, api: str, body: Mapping[str, Any], wire: Mapping[str, Any]
+) -> Iterator[Note]:
+    """A note for each member that somebody else's server may not know."""
+    if urlsplit(text(wire.get("url"))).hostname == urlsplit(provider.base_url).hostname:
+        return
+    known = known_fields(api)
+    if provider.kind == "mistral":
+        known = _MISTRAL
+    elif provider.kind == "groq":
+        known = known - _NOT_GROQ
+    for name in body:
+        if name not in known:
+            said = f"{provider.name} may not know the parameter {name}; it goes out as recorded"
+            yield Note("param_unknown", f"/{name}", said)
 
 
 def _limited(prompt: Prompt, api: str, model: str) -> Prompt:

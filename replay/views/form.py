@@ -74,12 +74,19 @@ def _context(run: Run, form: ReplayForm, known: Recorded) -> dict[str, Any]:
         "known": known,
         "planned": planned,
         "errors": errors,
+        "swaps_message": form.chooses_message,
+        "swaps_dangling": form.chooses_dangling or not form.dangling,
+        "dangling": bool(form.dangling) or any(map(_has_open_calls, planned)),
         "total": sum(one.plan["calls"]["total"] for one in planned),
         "cost": _together(planned),
         "can_start": bool(planned) and not errors,
         "suggested": suggested(run.project),
         "catalog": catalog_of(run.project_id),
     }
+
+
+def _has_open_calls(one: Planned) -> bool:
+    return any(warning["code"] == "dangling_call" for warning in one.plan["warnings"])
 
 
 def _together(planned: list[Planned]) -> dict[str, Any]:
