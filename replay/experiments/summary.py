@@ -131,6 +131,10 @@ class Summary:
         """Replays that ended without every answer: what a retry asks again."""
         return sum(column.done - column.ended["succeeded"] for column in self.columns)
 
+    @property
+    def to_review(self) -> int:
+        return sum(column.to_review for column in self.columns)
+
     def checks(self, gate: Gate) -> list[Check]:
         return [one for column in self.columns for one in checks(gate, self._measured(column))]
 

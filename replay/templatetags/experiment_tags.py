@@ -57,7 +57,9 @@ def share(value: float | None) -> str:
     if value is None:
         return display.UNKNOWN
     percent = value * 100
-    whole = min(max(round(percent), 1 if percent > 0 else 0), 99 if percent < 100 else 100)
+    whole = round(percent)
+    if 0 < percent < 100:
+        whole = min(max(whole, 1), 99)
     return f"{whole} %"
 
 
@@ -91,6 +93,23 @@ def column_tokens(column: Column) -> str:
 @register.filter
 def of_candidate(checks: dict[int, list[Check]], column: Column) -> list[Check]:
     return checks.get(column.candidate.pk, [])
+
+
+_CHECKS = {"min_same": "same", "max_cost_ratio": "cost", "no_errors": "errors"}
+
+
+@register.filter
+def check_name(check: Check) -> str:
+    return _CHECKS.get(check.check, check.check)
+
+
+@register.filter
+def check_told(check: Check) -> str:
+    """`min_same is 61 %, asked for 90 %`."""
+    value, limit = check.value, check.limit
+    if check.check in ("min_same", "max_cost_ratio"):
+        return f"{check.check} is {share(value)}, asked for {share(limit)}"
+    return f"{check.check} is {value}, asked for {limit}"
 
 
 @register.simple_tag

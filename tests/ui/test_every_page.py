@@ -9,6 +9,9 @@ from axe_playwright_python.base import AXE_SCRIPT
 from django.urls import reverse
 
 from replay import jobs
+from replay.experiments import datasets
+from replay.experiments.asked import read_candidates
+from replay.experiments.opening import open_experiment
 from runs.accounts import keys, links, people
 from runs.accounts.models import Membership, Role, Scope
 from runs.comments import writing
@@ -61,6 +64,12 @@ PAGES: dict[str, list[tuple[dict, str]]] = {
     "replay:provider": [],
     "replay:new": [(RUN, "")],
     "replay:detail": [],
+    "replay:experiments": [(PROJECT, "")],
+    "replay:experiment-new": [(PROJECT, "run=refund-memory&run=sql-tool-errors&model=openai:a")],
+    "replay:experiment": [],
+    "replay:experiment-candidates": [],
+    "replay:datasets": [(PROJECT, "")],
+    "replay:dataset": [],
 }
 """Route → parameters and query string of each state of the page that is looked at; empty where
 they are only known once there is something to look at."""
@@ -78,7 +87,7 @@ NO_PAGES = {
     ),
     *("runs:effect-value", "runs:effect-media", "runs:attachment", "runs:comments", "runs:people"),
     *("runs:offline", "runs:envelope"),
-    *("replay:body", "replay:panel", "accounts:sign-in"),
+    *("replay:body", "replay:panel", "replay:experiment-export", "accounts:sign-in"),
 }
 """Ways elsewhere, parts of pages, files; the page to sign in is looked at by itself."""
 OPTIONS = {"resultTypes": ["violations"], "preload": False}
@@ -108,10 +117,17 @@ def known(owner, monkeypatch) -> dict:
     run = Run.objects.select_related("project").get(external_id="refund-memory")
     replay, _ = jobs.create_job(run=run, mode="reconstruct", plan={})
     jobs.run_job(replay.public_id)
+    asked = read_candidates({"models": ["openai:a", "openai:b"]})
+    made, _ = open_experiment(run.project, [run], asked, jobs.Asker())
+    experiment = {**PROJECT, "experiment_id": made.public_id}
+    kept = datasets.keep(run.project, "Refunds", [run], owner)
     member = Membership.objects.select_related("project").get(user=owner, project=run.project)
     invite = people.invite(by=member, role=Role.VIEWER, email="new@example.com")
     return {
         "replay:detail": [({**PROJECT, "replay_id": replay.public_id}, "")],
+        "replay:experiment": [(experiment, ""), (experiment, "of=error")],
+        "replay:experiment-candidates": [(experiment, "")],
+        "replay:dataset": [({**PROJECT, "dataset_id": kept.public_id}, "")],
         "accounts:join": [({"token": invite}, "")],
         "accounts:sign-in-link": [({"token": links.make_sign_in(owner)}, "")],
     }
