@@ -14,11 +14,7 @@ from replay.fake_provider import FakeProvider
 from replay.models import Replay
 from runs import ingest
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.any_database,
-    pytest.mark.django_db(transaction=True),
-]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LOGS = ("02-two-tools-memory", "refund-memory", "sql-tool-errors")
 
 
