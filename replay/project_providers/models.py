@@ -73,6 +73,12 @@ class ProjectProvider(models.Model):
         return self.day_spent if self.day == timezone.now().date() else Decimal(0)
 
     @property
+    def budget_texts(self) -> dict[str, str]:
+        """The budgets that are set, without the zeros that say nothing."""
+        budgets = {"replay": self.replay_budget, "day": self.day_budget}
+        return {name: f"{one.normalize():f}" for name, one in budgets.items() if one is not None}
+
+    @property
     def has_limits(self) -> bool:
         limits = (self.parallel, self.per_minute, self.replay_budget, self.day_budget)
         return any(limit is not None for limit in limits)

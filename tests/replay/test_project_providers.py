@@ -245,3 +245,11 @@ def test_what_cannot_be_is_said_at_its_field(admin, member, value):
     form = {"name": "mine", "kind": "groq", "key": SECRET, member: value}
     page = admin.post(PAGE, form)
     assert page.status_code == 400 and f'id="id_{member}_error"' in page.content.decode()
+
+
+def test_the_list_says_what_is_set_and_what_is_wrong(put, admin):
+    put("acme", day_budget="2.50", per_minute=600)
+    put("groq", kind="groq", base_url=None, key=None, key_variable="GROQ_API_KEY")
+    page = admin.get(PAGE).content.decode()
+    assert "$2.5 a day" in page and "600 a minute" in page
+    assert "GROQ_API_KEY is not set where the server runs" in page
