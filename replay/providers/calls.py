@@ -35,6 +35,7 @@ from replay.dialects.models import may_refuse
 from replay.dialects.write.messages import default_max_tokens
 from replay.dialects.write.responses import LEAST_OUTPUT
 from replay.providers.catalog import ANTHROPIC_VERSION, Provider
+from replay.providers.manners import for_mistral
 
 Lane = Literal["same", "cross"]
 APIS = (CHAT, RESPONSES, MESSAGES)
@@ -102,6 +103,9 @@ def build_call(
     closes = overrides.dangling is not None or overrides.dangling_result is not None
     if wire_api == target and not (closes and open_call_ids(sent)):
         body, notes = change_body(target, sent, model, overrides)
+        if provider.kind == "mistral":
+            body, otherwise = for_mistral(body)
+            notes += otherwise
         notes += _unknown(provider, target, body, mapping(wire))
         return _call(provider, target, "same", model, body, notes, wire)
     prompt = read_body(wire_api, sent) if wire_api else _recorded_prompt(record, request, origin)
@@ -202,6 +206,10 @@ def _call(
     wire: Mapping[str, Any] | None,
     prompt: Prompt | None = None,
 ) -> Call:
+    if provider.kind == "mistral":
+        # The library speaks OpenAI's manner only, so the body is ours in either lane.
+        body, otherwise = for_mistral(body)
+        notes, lane, prompt = [*notes, *otherwise], "same", None
     stream = body.get("stream") is True
     headers = {
         "Content-Type": "application/json",

@@ -271,3 +271,31 @@ def test_calls_without_a_result_ask_what_to_do_with_them(store, read_log, provid
     dropped = member_client.get(FORM, {"model": "openai:b", "dangling": "drop"}).content.decode()
     assert "it is left out" in dropped
     assert "supply a result" not in member_client.get(f"{FORM}?model=fake:x").content.decode()
+
+
+@pytest.mark.parametrize("source", ["order-status-chat", "reviewer-anthropic"])
+def test_mistral_is_asked_in_its_own_manner(fake, shared, source):
+    from asked import record
+
+    from replay.providers import Provider, send
+
+    mistral = Provider("le-chat", fake.openai_base_url, "k", api=CHAT, kind="mistral")
+    call = made({"le-chat": mistral}, record(shared, source, 3), "le-chat:mistral-large")
+    assert send(call).error is None
+    sent = fake.asked[0].body["messages"]
+    made_ids = [one["id"] for message in sent for one in message.get("tool_calls") or []]
+    told_ids = [message["tool_call_id"] for message in sent if message["role"] == "tool"]
+    assert made_ids == told_ids != [] and all(len(one) == 9 and one.isalnum() for one in told_ids)
+    assert "call_id_respelled" in codes(call.notes)
+
+
+def test_mistrals_names_of_parameters(fake):
+    from replay.providers import Provider
+
+    mistral = {"mi": Provider("mi", fake.openai_base_url, "k", api=CHAT, kind="mistral")}
+    body = {"model": "m", "messages": HELLO, "seed": 7, "stream_options": {}, "logit_bias": {}}
+    wire = wired("https://api.openai.com/v1/chat/completions", body)
+    call = made(mistral, COMPLETION, "mi:m", wire)
+    assert call.body == {"model": "m", "messages": HELLO, "random_seed": 7, "logit_bias": {}}
+    unknown = [note.path for note in call.notes if note.code == "param_unknown"]
+    assert unknown == ["/logit_bias"]
