@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from django.core.management.commands import flush
 from django.db import connection
 from django.test import Client
 from hypothesis import settings as hypothesis_settings
@@ -31,7 +32,11 @@ def shared() -> Path:
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker) -> Iterator[None]:
     """PostgreSQL drops no database that a thread of this process still holds a connection to."""
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        # After each test that commits, the tables are emptied; Django would then write its
+        # permissions and content types again, which nothing here reads.
+        patch.setattr(flush, "emit_post_migrate_signal", lambda *args, **options: None)
+        yield
     with django_db_blocker.unblock():
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
@@ -47,6 +52,25 @@ def _quick_passwords(django_test_environment: None) -> None:
     from django.conf import settings
 
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _static_files_found_once() -> Iterator[None]:
+    """Each new `Client` makes its middleware anew, and WhiteNoise would look up every static file
+    again: more than half of what a request of a test costs."""
+    from whitenoise.middleware import WhiteNoiseMiddleware
+
+    find, found = WhiteNoiseMiddleware.add_files_from_finders, {}
+
+    def find_once(self) -> None:
+        if not found:
+            find(self)
+            found.update(self.files)
+        self.files.update(found)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", find_once)
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -131,14 +155,33 @@ def uses_database(item: pytest.Item) -> bool:
     return bool(named or marked)
 
 
+def depends_on_database(item: pytest.Item) -> bool:
+    """Whether the answer may differ between databases."""
+    return uses_database(item) and "any_database" not in item.keywords
+
+
+def longest_first(items: list[pytest.Item]) -> None:
+    """Files that start the product, then those that open a browser (side by side, so that they
+    share one), then the rest: what begins last must not be what takes longest."""
+    turns = {"slow": 0, "browser": 1}
+    turn: dict[Path, int] = {}
+    for item in items:
+        own = min((turns[name] for name in turns if name in item.keywords), default=2)
+        turn[item.path] = min(own, turn.get(item.path, 2))
+    items.sort(key=lambda item: turn[item.path])
+
+
+@pytest.hookimpl(trylast=True)  # after the shuffle
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """`REWYN_ONLY_DATABASE` leaves out what touches none and so was asked on the other already.
+    """`REWYN_ONLY_DATABASE` leaves out what no database changes and so was asked already.
 
     Tests of PostgreSQL and Redis skip visibly where none is named (`.ci/run` counts them).
     """
+    longest_first(items)
     if os.environ.get("REWYN_ONLY_DATABASE"):
-        config.hook.pytest_deselected(items=[item for item in items if not uses_database(item)])
-        items[:] = [item for item in items if uses_database(item)]
+        left_out = [item for item in items if not depends_on_database(item)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if depends_on_database(item)]
     for mark, variable in (("postgres", "DATABASE_URL"), ("redis", "REDIS_URL")):
         if os.environ.get(variable, "").startswith(mark):
             continue
