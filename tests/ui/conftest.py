@@ -22,12 +22,12 @@ ARGS = [
 ]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator:
     """The browser; skipped visibly where there is none, a failure in CI.
 
-    Not for longer than a module: while it is open this thread has a running event loop, in which
-    code that starts one of its own (`asyncio.run`) would fail.
+    Not for longer than this folder: while it is open this thread has a running event loop, in
+    which code that starts one of its own (`asyncio.run`) would fail.
     """
     if not Path(CHROMIUM).exists():
         message = f"no Chromium at {CHROMIUM} (set CHROMIUM)"

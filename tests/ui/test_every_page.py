@@ -17,7 +17,11 @@ from runs.accounts.models import Membership, Role, Scope
 from runs.comments import writing
 from runs.models import Run, SavedView
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.any_database,
+    pytest.mark.django_db(transaction=True),
+]
 
 RUN = {"slug": "acme", "run_id": "refund-memory"}
 PROJECT = {"slug": "acme"}

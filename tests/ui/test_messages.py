@@ -6,7 +6,7 @@ import pytest
 
 from runs import ingest
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.any_database]
 ROWS = [{"id": 10**20 + n, "name": f"row {n}", "score": 1.50} for n in range(450)]
 ANSWER = {"a/b": {"~x": ["first", {"deep": "needle"}]}, "rows": ROWS}
 

@@ -31,6 +31,7 @@ def listed(page) -> list[str]:
     return page.locator(".step .n").all_inner_texts()
 
 
+@pytest.mark.any_database
 def test_arrows_fold_and_unfold_and_j_passes_over(nested) -> None:
     nested.keyboard.press("ArrowLeft")
     nested.wait_for_selector("#f2[aria-expanded=false]")
@@ -44,6 +45,7 @@ def test_arrows_fold_and_unfold_and_j_passes_over(nested) -> None:
     assert nested.url.endswith("?at=6")
 
 
+@pytest.mark.any_database
 def test_a_family_is_chosen_by_its_chip_and_stays_through_steps(nested) -> None:
     nested.locator("#only-model").click()
     expect(nested.locator(".step")).to_have_count(4)
@@ -82,6 +84,7 @@ def test_without_scripts_finding_is_a_form_and_links(nested, open_page, make_mem
     assert listed(plain) == ["1", "3", "5", "6"]
 
 
+@pytest.mark.any_database
 def test_a_key_that_leads_nowhere_says_so(nested) -> None:
     nested.keyboard.press("]")
     nested.wait_for_selector("#effect[data-at='6']")
@@ -89,6 +92,7 @@ def test_a_key_that_leads_nowhere_says_so(nested) -> None:
     expect(nested.locator("#toast")).to_have_text("No later model call")
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("width", [1024, 1300])
 def test_long_names_leave_the_buttons_on_the_screen(page, load_log, width) -> None:
     name = "an agent with a name that is really rather long " * 4
@@ -99,6 +103,7 @@ def test_long_names_leave_the_buttons_on_the_screen(page, load_log, width) -> No
     assert box["x"] + box["width"] <= width
 
 
+@pytest.mark.any_database
 def test_the_form_of_a_replay_fits_a_phone(page, load_log) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"/p/acme/runs/{load_log('refund-memory', agent='refund')}/replay")

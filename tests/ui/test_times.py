@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from runs import ingest
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.any_database]
 PLACE = {"timezone_id": "Asia/Kolkata"}  # half an hour beside the others
 
 
