@@ -39,11 +39,11 @@ USAGE = {"input": 1200, "output": 90}
 
 
 def send_runs(client: Client, count: int) -> list[str]:
-    from workload import runs, to_post  # of shared/bench
+    import workload
 
     names = []
-    for number, run in enumerate(runs(count, seed=1)):
-        body = json.loads(to_post(run))
+    for number, run in enumerate(workload.runs(count, seed=1)):
+        body = json.loads(workload.to_post(run))
         body["run"]["id"] = f"bench-{number}"
         status, answer = client.send("POST", "/api/v1/runs", json.dumps(body).encode())
         assert status in (200, 201), answer
@@ -74,7 +74,7 @@ def measure(asked: argparse.Namespace) -> None:
         "REPLAY_PARALLEL_CALLS": str(asked.parallel // asked.workers),
     }
     try:
-        with Product(**environment) as product:
+        with Product(None, **environment) as product:
             client = product.client()
             names = send_runs(client, asked.runs)
             planned, wall, found = experiment(client, names, asked.models)

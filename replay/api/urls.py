@@ -26,8 +26,6 @@ urlpatterns = [
     path("datasets", experiments.DatasetsView.as_view(), name="datasets"),
     path("datasets/<slug:dataset_id>", experiments.DatasetView.as_view(), name="dataset"),
     path("divergences", review.DivergencesView.as_view(), name="divergences"),
-    path(
-        "divergences/<slug:divergence_id>/verdict", review.VerdictView.as_view(), name="verdict"
-    ),
+    path("divergences/<slug:divergence_id>/verdict", review.VerdictView.as_view(), name="verdict"),
     path("verdicts/export", review.ExportView.as_view(), name="verdicts-export"),
 ]
