@@ -235,8 +235,7 @@ def _restore(members: QuerySet[Divergence], event: ReviewEvent, undone: ReviewEv
 def last_verdict(user: User, project_id: int) -> ReviewEvent | None:
     """The newest verdict of a person that can be taken back."""
     mine = ReviewEvent.objects.filter(user=user, project_id=project_id, kind=EventKind.VERDICT)
-    newest = mine.select_related("undone_by").order_by("-pk")[:20]
-    return next((one for one in newest if not hasattr(one, "undone_by")), None)
+    return mine.filter(undone_by=None).order_by("-pk").first()
 
 
 # --- Beside verdicts ---------------------------------------------------------------------------

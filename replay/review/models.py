@@ -140,6 +140,7 @@ class Divergence(models.Model):
         ]
         indexes = [
             models.Index(fields=["cluster", "state", "id"], name="divergence_member"),
+            models.Index(fields=["cluster", "id"], name="divergence_of_cluster"),
             models.Index(fields=["project", "state", "id"], name="divergence_state"),
             models.Index(fields=["project", "id"], name="divergence_project"),
             models.Index(fields=["replay", "seq"], name="divergence_replay"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 
+from replay.models import ReplayEffect
 from replay.review.models import Baseline, Cluster, Divergence, EventKind, ReviewEvent, State
 from runs.accounts.models import Membership, Project, User
 
@@ -70,11 +71,24 @@ def members(cluster: Cluster, state: str = "") -> QuerySet[Divergence]:
     return (found.filter(state=state) if state else found).order_by("-pk")
 
 
-def whole(divergences: QuerySet[Divergence]) -> QuerySet[Divergence]:
-    """With what a page shows of one, the bodies that were sent and received left out."""
-    joined = ("run", "replay", "row__effect", "row__baseline", "decision")
-    left_out = ("row__sent", "row__response", "replay__plan", "replay__proof", "replay__mismatches")
-    return divergences.select_related(*joined).defer(*left_out)
+_OF_MEMBER = (
+    "public_id", "cluster_id", "project_id", "seq", "difference", "summary", "state",
+    "is_current", "version", "created_at",
+    "replay__public_id", "replay__mode", "replay__provider", "replay__model",
+    "run__project_id", "run__external_id", "run__name", "run__title", "run__comment_count",
+    "decision__signed", "decision__reason",
+)  # fmt: skip
+
+
+def lines(divergences: QuerySet[Divergence]) -> QuerySet[Divergence]:
+    """With what a line about one shows: runs and replays are wide."""
+    return divergences.select_related("run", "replay", "decision").only(*_OF_MEMBER)
+
+
+def beside(divergence: Divergence) -> ReplayEffect | None:
+    """The row with both answers, the bodies that were sent and received left out."""
+    rows = ReplayEffect.objects.filter(replay=divergence.replay_id, seq=divergence.seq)
+    return rows.select_related("effect", "baseline").defer("sent", "response", "notes").first()
 
 
 def history(cluster: Cluster) -> Sequence[ReviewEvent]:

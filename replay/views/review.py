@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -225,25 +226,35 @@ def _example(member: Membership, place: Place, cluster: Cluster) -> dict[str, An
     if found is None:
         return {"example": None}
     found.run.project = member.project
-    prompt = found.replay.mode == ReplayMode.PROMPT and found.row is not None and found.is_current
-    beside = listed if found.state == place.filters.state else everyone
+    shown = _beside(place, found, everyone, listed) if place.tab == TABS[0] else {}
     return {
         "example": found,
-        "row": found.row,
-        "sides": both_sides(found.row, place.show) if prompt and found.row else None,
-        "shows": [(s, s.upper() if s == "json" else s.title(), place.query(show=s)) for s in SHOWS],
-        "newer": beside.filter(pk__gt=found.pk).order_by("pk").values_list("public_id", flat=True)
-        .first(),
-        "older": beside.filter(pk__lt=found.pk).values_list("public_id", flat=True).first(),
         "up_to": reading.members(cluster, State.OPEN).values_list("pk", flat=True).first() or 0,
         "one": bool(at) and found.public_id == at,
+        **shown,
         **thread(member, cluster, found),
-    }  # fmt: skip
+    }
 
 
-def _one(divergences: Any) -> Divergence | None:
-    found: Divergence | None = reading.whole(divergences).first()
-    return found
+def _beside(
+    place: Place, found: Divergence, everyone: QuerySet[Divergence], listed: QuerySet[Divergence]
+) -> dict[str, Any]:
+    """Both answers of a member, and who stands before and behind it."""
+    row = reading.beside(found)
+    prompt = found.replay.mode == ReplayMode.PROMPT and found.is_current
+    beside = listed if found.state == place.filters.state else everyone
+    names = beside.values_list("public_id", flat=True)
+    return {
+        "row": row,
+        "sides": both_sides(row, place.show) if prompt and row else None,
+        "shows": [(s, s.upper() if s == "json" else s.title(), place.query(show=s)) for s in SHOWS],
+        "newer": names.filter(pk__gt=found.pk).order_by("pk").first(),
+        "older": names.filter(pk__lt=found.pk).first(),
+    }
+
+
+def _one(divergences: QuerySet[Divergence]) -> Divergence | None:
+    return reading.lines(divergences).first()
 
 
 def thread(member: Membership, cluster: Cluster, example: Divergence) -> dict[str, Any]:
@@ -270,7 +281,7 @@ def _tab(place: Place, cluster: Cluster) -> dict[str, Any]:
     if place.tab == "history":
         context["history"] = reading.history(cluster)
     if place.tab == "members":
-        found = reading.members(cluster).select_related("run", "replay", "decision")
+        found = reading.lines(reading.members(cluster))
         if before := place.kept.get("before"):
             found = found.filter(pk__lt=before)
         rows = list(found[: reading.MEMBERS + 1])
