@@ -22,6 +22,7 @@ from replay.questions import read_question
 from replay.start import start
 from rewyn_web.celery import app
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 LEASE = 6.0
 CALLS = [1 + 5 * n for n in range(10)]

@@ -6,13 +6,16 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
-from started import ROOT, free_port, up
+from started import ROOT, Started, free_port, up
 
 from rewyn_web import settings
+
+pytestmark = pytest.mark.slow
 
 COMMANDS = [
     ["sign_in_link"],
@@ -96,19 +99,28 @@ def test_a_database_that_is_away_is_named_without_its_password(tmp_path):
         assert "acme on 127.0.0.1" in line and "secret" not in line
 
 
-def test_a_link_leads_to_where_the_installation_answers(tmp_path):
-    with up(tmp_path, free_port(), REWYN_DEMO="0") as started:
-        link = manage(tmp_path, "sign_in_link").stdout
-        kept = tmp_path / "address"
-        assert link.startswith(f"{started.base}/sign-in/")
-        assert (kept.stat().st_mode & 0o777, kept.read_text()) == (0o600, f"{started.base}\n")
-    elsewhere = manage(tmp_path, "sign_in_link", BASE_URL="https://rewyn.example/")
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Started]]:
+    """A home and the product that serves it, on every interface."""
+    home = tmp_path_factory.mktemp("served") / "home"
+    with up(home, free_port(), REWYN_DEMO="0", HOST="0.0.0.0") as started:
+        yield home, started
+
+
+def test_a_link_leads_to_where_the_installation_answers(served):
+    home, started = served
+    kept = home / "address"
+    assert manage(home, "sign_in_link").stdout.startswith(f"{started.base}/sign-in/")
+    assert (kept.stat().st_mode & 0o777, kept.read_text()) == (0o600, f"{started.base}\n")
+
+
+def test_a_link_leads_to_the_address_it_is_told(served):
+    elsewhere = manage(served[0], "sign_in_link", BASE_URL="https://rewyn.example/")
     assert elsewhere.stdout.startswith("https://rewyn.example/sign-in/")
 
 
-def test_every_interface_is_printed_as_one_that_answers(tmp_path):
-    with up(tmp_path, free_port(), REWYN_DEMO="0", HOST="0.0.0.0") as started:
-        assert started.base.startswith("http://127.0.0.1:")
+def test_every_interface_is_printed_as_one_that_answers(served):
+    assert served[1].base.startswith("http://127.0.0.1:")
 
 
 @pytest.mark.parametrize("port", [-1, 65536])
@@ -155,11 +167,9 @@ def test_a_home_that_is_there_keeps_what_is_in_it(tmp_path: Path) -> None:
     assert (tmp_path / "mine").exists()
 
 
-def test_a_second_start_on_the_same_home_says_where_the_first_answers(tmp_path: Path) -> None:
-    with up(tmp_path, free_port(), REWYN_DEMO="0") as first:
-        second = manage(tmp_path, "up", PORT=str(free_port()))
-        assert second.returncode == 1
-        assert f"is served already, at {first.base}." in second.stderr
-        assert first.get("/healthz")["status"] == "ok"
-    with up(tmp_path, free_port(), REWYN_DEMO="0") as third:
-        assert third.get("/healthz")["status"] == "ok"
+def test_a_second_start_on_the_same_home_says_where_the_first_answers(served) -> None:
+    home, first = served
+    second = manage(home, "up", PORT=str(free_port()))
+    assert second.returncode == 1
+    assert f"is served already, at {first.base}." in second.stderr
+    assert first.get("/healthz")["status"] == "ok"

@@ -18,6 +18,7 @@ import pytest
 import yaml
 from started import free_port
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 

@@ -8,44 +8,99 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
-from started import ROOT, free_port, up
+from started import ROOT, Started, free_port, up
+
+pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path / "home"
+@dataclass
+class Twice:
+    """What was seen of a first start on an empty home, and the second start on it."""
+
+    home: Path
+    first: Started
+    runs: list[str]
+    ready: dict[str, Any]
+    stopped_in: float
+    second: Started
+    runs_again: list[str]
 
 
-def test_first_start_shows_the_demo_and_the_second_keeps_everything(home: Path) -> None:
-    port = free_port()
+@pytest.fixture(scope="module")
+def twice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twice]:
+    home, port = tmp_path_factory.mktemp("start") / "home", free_port()
     with up(home, port) as first:
-        demo = first.get("/api/v1/runs")["results"]
-        assert len(demo) >= 10
+        runs, ready = run_ids(first), first.get("/readyz")
         assert first.get("/healthz")["status"] == "ok"
-        ready = first.get("/readyz")
-        assert {k: ready[k] for k in ("database", "worker", "disk")} == dict.fromkeys(
-            ("database", "worker", "disk"), "ok"
-        )
-        assert first.stop() < 3
+        stopped_in = first.stop()
     with up(home, port) as second:
-        assert second.seconds < 30  # 3 s is the promise on an idle machine; bench/start.py measures
-        assert second.key == first.key
-        assert second.link != first.link
-        assert [r["id"] for r in second.get("/api/v1/runs")["results"]] == [r["id"] for r in demo]
+        yield Twice(home, first, runs, ready, stopped_in, second, run_ids(second))
 
 
-def test_without_the_demo_there_is_nothing_yet(home: Path) -> None:
-    with up(home, free_port(), REWYN_DEMO="0") as started:
-        assert started.get("/api/v1/runs")["results"] == []
-        assert refusals_of_a_large_body(started.base) == [401] * 5
-        os.kill(started.process.pid, signal.SIGKILL)
-        started.process.wait(5)
-        assert nobody_answers(started.base, within=15)
+def run_ids(started: Started) -> list[str]:
+    return [run["id"] for run in started.get("/api/v1/runs")["results"]]
+
+
+def test_the_first_start_shows_the_demo(twice: Twice) -> None:
+    parts = ("database", "worker", "disk")
+    assert len(twice.runs) >= 10
+    assert {part: twice.ready[part] for part in parts} == dict.fromkeys(parts, "ok")
+
+
+def test_an_interrupt_ends_it_within_three_seconds(twice: Twice) -> None:
+    assert twice.stopped_in < 3
+
+
+def test_the_second_start_keeps_everything(twice: Twice) -> None:
+    # 3 s is the promise on an idle machine; bench/start.py measures.
+    assert twice.second.seconds < 30
+    assert twice.second.key == twice.first.key
+    assert twice.second.link != twice.first.link
+    assert twice.runs_again == twice.runs
+
+
+def test_the_printed_curl_works_as_printed(twice: Twice) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{twice.second.curl} --silent --write-out '\\n%{{http_code}}'"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    answer, status = done.stdout.rsplit("\n", 1)
+    assert status in ("200", "201"), answer
+    assert json.loads(answer)["effects"]["stored"] == 2
+
+
+def test_the_key_and_secret_are_readable_to_their_owner_only(twice: Twice) -> None:
+    for name in ("key", "secret_key"):
+        assert (twice.home / name).stat().st_mode & 0o777 == 0o600
+
+
+def test_without_the_demo_on_a_taken_port_and_after_a_kill(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with up(tmp_path / "home", port, REWYN_DEMO="0") as started:
+            assert f"Port {port} is taken" in started.log.read_text()
+            assert started.base != f"http://127.0.0.1:{port}"
+            assert started.get("/healthz")["status"] == "ok"
+            assert started.get("/api/v1/runs")["results"] == []
+            assert refusals_of_a_large_body(started.base) == [401] * 5
+            os.kill(started.process.pid, signal.SIGKILL)
+            started.process.wait(5)
+            assert nobody_answers(started.base, within=15)
+    with up(tmp_path / "home", free_port(), REWYN_DEMO="0") as again:
+        assert again.get("/healthz")["status"] == "ok"
 
 
 def nobody_answers(base: str, within: float) -> bool:
@@ -70,34 +125,3 @@ def refusals_of_a_large_body(base: str) -> list[int]:
         refusal.value.close()
         found.append(refusal.value.code)
     return found
-
-
-def test_a_taken_port_is_named_and_the_next_one_used(home: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        with up(home, port, REWYN_DEMO="0") as started:
-            assert f"Port {port} is taken" in started.log.read_text()
-            assert started.get("/healthz")["status"] == "ok"
-            assert started.base != f"http://127.0.0.1:{port}"
-
-
-def test_the_printed_curl_works_as_printed(home: Path) -> None:
-    with up(home, free_port()) as started:
-        done = subprocess.run(
-            ["bash", "-c", f"{started.curl} --silent --write-out '\\n%{{http_code}}'"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=30,
-        )
-        answer, status = done.stdout.rsplit("\n", 1)
-        assert status in ("200", "201"), answer
-        assert json.loads(answer)["effects"]["stored"] == 2
-
-
-def test_the_key_and_secret_are_readable_to_their_owner_only(home: Path) -> None:
-    with up(home, free_port(), REWYN_DEMO="0"):
-        for name in ("key", "secret_key"):
-            assert (home / name).stat().st_mode & 0o777 == 0o600
