@@ -22,11 +22,11 @@ ARGS = [
 ]
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator:
     """The browser; skipped visibly where there is none, a failure in CI.
 
-    Not for longer than this folder: while it is open this thread has a running event loop, in
+    Not for longer than a file of this folder: while it is open this thread has a running event loop, in
     which code that starts one of its own (`asyncio.run`) would fail.
     """
     if not Path(CHROMIUM).exists():
