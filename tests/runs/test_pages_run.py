@@ -193,6 +193,26 @@ def test_text_that_no_page_could_hold_is_shown_by_pictures(member_client, keep) 
     assert "nul \\u0000 escape \\u001b lone \\ud800 end" in page.text
 
 
+HALF = "\ud800"
+ODD_PLACES = [
+    completion(1) | {"outcome": {"Ok": {**completion(1)["outcome"]["Ok"], "finish_reason": HALF}}},
+    tool_result("x") | {"outcome": {"Ok": {"outcome": "tool_result", "result": {"status": HALF}}}},
+    tool_result("x") | {"outcome": {"Ok": {"outcome": "memory", "memory": HALF}}},
+    tool_result("x") | {"outcome": {"Ok": {"outcome": "retrieved", "retrieved": HALF}}},
+    completion(1) | {"kind": {**completion(1)["kind"], "request": {
+        "chat_history": [{"role": "system", "content": HALF}]}}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("page", ["run", "run/offline", "run/replay", "run?req=json&tab=json"])
+@pytest.mark.parametrize("place", range(len(ODD_PLACES)))
+def test_half_a_pair_costs_a_character_not_the_page(member_client, keep, place, page) -> None:
+    keep(ODD_PLACES[place])
+    answer = member_client.get(f"/p/acme/runs/{page}")
+    assert answer.status_code == 200
+    assert b"</html>" in b"".join(answer)
+
+
 def test_what_a_model_said_is_never_markup(member_client, keep) -> None:
     keep(tool_result("<script>alert(1)</script>"))
     assert "<script>alert" not in member_client.get("/p/acme/runs/run").text

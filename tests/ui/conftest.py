@@ -26,8 +26,8 @@ ARGS = [
 def chromium() -> Iterator:
     """The browser; skipped visibly where there is none, a failure in CI.
 
-    Not for longer than a file of this folder: while it is open this thread has a running event loop, in
-    which code that starts one of its own (`asyncio.run`) would fail.
+    Not for longer than a file of this folder: while it is open this thread has a running event
+    loop, in which code that starts one of its own (`asyncio.run`) would fail.
     """
     if not Path(CHROMIUM).exists():
         message = f"no Chromium at {CHROMIUM} (set CHROMIUM)"
