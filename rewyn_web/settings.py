@@ -106,6 +106,7 @@ APPEND_SLASH = False
 TEMPLATES: list[dict[str, Any]] = [
     {
         "BACKEND": "rewyn_web.templating.SendableTemplates",
+        "NAME": "django",  # by which template_partials knows the engine it serves
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
