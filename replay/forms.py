@@ -166,11 +166,11 @@ class ReplayForm:
         if self.models:
             body["models"] = self.models
         if self.temperature:
-            body["temperature"] = _number(self.temperature, "temperature")
+            body["temperature"] = number_of(self.temperature, "temperature")
         if self.replaces_system:
             body["system"] = self.system
         if self.top_p:
-            body["top_p"] = _number(self.top_p, "top_p")
+            body["top_p"] = number_of(self.top_p, "top_p")
         if self.max_tokens:
             body["max_tokens"] = _whole(self.max_tokens)
         if self.tools_off:
@@ -216,11 +216,12 @@ class ReplayForm:
         return sorted(wanted)
 
 
-def _number(text: str, name: str) -> float:
+def number_of(text: str, name: str) -> float:
+    """A number as a person writes it; Refused where it is none."""
     try:
         return float(text.replace(",", "."))
     except ValueError:
-        raise Refused("invalid", f"The {name} is a number.", name) from None
+        raise Refused("invalid", f"The {name} is a number, not “{text[:40]}”.", name) from None
 
 
 def _whole(text: str) -> int:

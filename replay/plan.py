@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -167,6 +167,17 @@ def system_text(history: list[Any]) -> str:
     return "\n\n".join(texts)
 
 
+def tokens_of(usage: Sequence[tuple[int | None, int | None]], calls: int) -> dict[str, Any]:
+    """Tokens in and out of so many calls, as far as they are known; what nobody told is no zero."""
+    asked = [tokens for tokens, _ in usage if tokens is not None]
+    said = [tokens for _, tokens in usage if tokens is not None]
+    return {
+        "input": sum(asked) if asked else None,
+        "output": sum(said) if said else None,
+        "complete": len(asked) == len(said) == calls,
+    }
+
+
 class _Prompt:
     """The plan of a prompt replay, put together step by step."""
 
@@ -273,13 +284,8 @@ class _Prompt:
         return found.limits
 
     def _tokens(self) -> dict[str, Any]:
-        counted = [e for e in self.effects if e.input_tokens is not None]
-        known = bool(counted)
-        return {
-            "input": sum(e.input_tokens or 0 for e in counted) if known else None,
-            "output": sum(e.output_tokens or 0 for e in counted) if known else None,
-            "complete": len(counted) == len(self.effects),
-        }
+        usage = [(effect.input_tokens, effect.output_tokens) for effect in self.effects]
+        return tokens_of(usage, len(usage))
 
     def _cost(self) -> dict[str, Any]:
         """By the recording's tokens at today's price; unknown is null and never zero."""

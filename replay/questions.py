@@ -131,18 +131,18 @@ def read_question(body: Any) -> Question:
         raise Refused("unknown_field", f"There is no field `{name}`.", field=name)
     candidates = _candidates(body)
     controls = Controls(
-        _temperature(body.get("temperature")),
-        _system(body.get("system")),
+        number(body.get("temperature"), "temperature", MAX_TEMPERATURE),
+        _words(body.get("system"), "system"),
         _effects(body.get("effects")),
-        _flag(body, "strict"),
-        _top_p(body.get("top_p")),
+        flag(body.get("strict"), "strict"),
+        number(body.get("top_p"), "top_p", 1.0),
         _max_tokens(body.get("max_tokens")),
         _message(body.get("message")),
         _tools_off(body.get("tools_off")),
         *_dangling(body),
     )
-    mode = _mode(body, candidates, controls)
-    return Question(_run(body.get("run")), mode, candidates, controls, _flag(body, "plan_only"))
+    mode, plan_only = _mode(body, candidates, controls), flag(body.get("plan_only"), "plan_only")
+    return Question(_run(body.get("run")), mode, candidates, controls, plan_only)
 
 
 def mode_of(candidates: tuple[Candidate, ...], controls: Controls) -> str:
@@ -199,34 +199,14 @@ def read_candidate(text: Any, name: str = "models") -> Candidate:
     return Candidate(provider.strip(), model.strip())
 
 
-def _temperature(value: Any) -> float | None:
+def number(value: Any, name: str, most: float, field: str = "") -> float | None:
+    """A number from 0 to `most`, None for nothing; `field` names it where that is not `name`."""
     if value is None:
         return None
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not 0 <= value <= MAX_TEMPERATURE:
-        text = f"A temperature is a number from 0 to {MAX_TEMPERATURE:g}."
-        raise Refused("invalid", text, field="temperature")
-    return float(value)
-
-
-def _system(value: Any) -> str | None:
-    if value is None:
-        return None
-    if not isinstance(value, str) or len(value) > MAX_SYSTEM:
-        raise Refused(
-            "invalid", f"The system text has at most {MAX_SYSTEM:,} characters.", field="system"
-        )
-    if _UNSTORABLE.search(value):
-        raise Refused("invalid", "The system text holds NUL or half a character.", field="system")
-    return value
-
-
-def _top_p(value: Any) -> float | None:
-    if value is None:
-        return None
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not 0 <= value <= 1:
-        raise Refused("invalid", "top_p is a number from 0 to 1.", field="top_p")
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 <= value <= most:
+        text = f"`{name}` is a number from 0 to {most:g}."
+        raise Refused("invalid", text, field=field or name)
     return float(value)
 
 
@@ -245,14 +225,16 @@ def _message(value: Any) -> Message | None:
     text = "Send a message as {effect, index, text}: where it stands, and what it is to say."
     if not isinstance(value, dict) or value.keys() != {"effect", "index", "text"}:
         raise Refused("invalid", text, field="message")
-    effect, index, said = value["effect"], value["index"], value["text"]
-    if not (type(effect) is int and 0 < effect < 2**31 and type(index) is int and index >= 0):
+    effect, index, said = value["effect"], value["index"], _words(value["text"], "message")
+    is_place = type(effect) is int and 0 < effect < 2**31 and type(index) is int and index >= 0
+    if not is_place or said is None:
         raise Refused("invalid", text, field="message")
-    _words(said, "message")
     return Message(effect, index, said)
 
 
-def _words(value: Any, field: str) -> str:
+def _words(value: Any, field: str) -> str | None:
+    if value is None:
+        return None
     if not isinstance(value, str) or len(value) > MAX_SYSTEM:
         text = f"Send a text of at most {MAX_SYSTEM:,} characters."
         raise Refused("invalid", text, field=field)
@@ -275,8 +257,10 @@ def _dangling(body: dict[str, Any]) -> tuple[str | None, str | None]:
     way, said = body.get("dangling"), body.get("dangling_result")
     if way not in (None, "drop", "supply"):
         raise Refused("invalid", "`dangling` is drop or supply.", field="dangling")
+    if way == "supply" and said is None:
+        raise Refused("invalid", "Send the result that is to be supplied.", field="dangling_result")
     if said is None:
-        return (way if way == "drop" else None), None
+        return way, None
     if way == "drop":
         raise Refused("invalid", "A dropped call has no result.", field="dangling_result")
     return None, _words(said, "dangling_result")
@@ -292,10 +276,8 @@ def _effects(value: Any) -> tuple[int, ...] | None:
     return tuple(sorted(set(value)))
 
 
-def _flag(body: dict[str, Any], name: str) -> bool:
-    value = body.get(name, False)
-    if value is None:
-        return False
-    if not isinstance(value, bool):
-        raise Refused("invalid", f"`{name}` is true or false.", field=name)
-    return value
+def flag(value: Any, name: str, field: str = "") -> bool:
+    """Whether it is true; nothing is false."""
+    if value is not None and not isinstance(value, bool):
+        raise Refused("invalid", f"`{name}` is true or false.", field=field or name)
+    return bool(value)

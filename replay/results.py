@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 
 from django.db import transaction
@@ -33,8 +34,23 @@ TOKENS = (
 
 
 def open_rows(lease: Lease, rows: Iterable[ReplayEffect]) -> None:
-    """Store rows that are not there yet; those of an earlier attempt stay as they are."""
-    ReplayEffect.objects.bulk_create(rows, batch_size=BATCH, ignore_conflicts=True)
+    """Store rows that are not there yet; those of an earlier attempt stay as they are.
+
+    Some at a time: all of a long run in one transaction would keep every other writer waiting, and
+    the lease could not be renewed meanwhile.
+    """
+    waiting = iter(rows)
+    while some := list(islice(waiting, BATCH)):
+        ReplayEffect.objects.bulk_create(some, ignore_conflicts=True)
+        lease.beat()
+
+
+def forget_rows(lease: Lease) -> None:
+    """Delete the rows of earlier attempts, some at a time."""
+    rows = ReplayEffect.objects.filter(replay=lease.replay)
+    while some := list(rows.values_list("pk", flat=True)[:BATCH]):
+        rows.filter(pk__in=some).delete()
+        lease.beat()
 
 
 def take_over(lease: Lease) -> None:

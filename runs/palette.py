@@ -32,7 +32,9 @@ PAGES: tuple[tuple[str, str, Role], ...] = (
     ("Agents", "runs:agents", Role.VIEWER),
     ("Replays", "replay:list", Role.VIEWER),
     ("Experiments", "replay:experiments", Role.VIEWER),
+    ("Datasets", "replay:datasets", Role.VIEWER),
     ("Review", "replay:review", Role.VIEWER),
+    ("Baselines", "replay:baselines", Role.VIEWER),
     ("Compare two runs", "replay:compare", Role.VIEWER),
     ("Mentions", "runs:mentions", Role.VIEWER),
     ("Saved views", "runs:views", Role.VIEWER),
@@ -41,6 +43,8 @@ PAGES: tuple[tuple[str, str, Role], ...] = (
     ("API keys", "accounts:keys", Role.ADMIN),
     ("Members", "accounts:members", Role.VIEWER),
     ("Settings of the project", "accounts:settings", Role.VIEWER),
+    ("Redaction rules", "accounts:redaction", Role.ADMIN),
+    ("Providers", "replay:providers", Role.ADMIN),
 )
 """What a page is called, its route, and who may see it."""
 ACTIONS: tuple[tuple[str, str, Role], ...] = (

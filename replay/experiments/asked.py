@@ -12,7 +12,15 @@ from typing import Any
 
 from replay.experiments.gate import Gate, read_gate
 from replay.questions import FIELDS as OF_A_REPLAY
-from replay.questions import MAX_MODELS, MAX_NAME, Candidate, Controls, Question, read_question
+from replay.questions import (
+    MAX_MODELS,
+    MAX_NAME,
+    Candidate,
+    Controls,
+    Question,
+    flag,
+    read_question,
+)
 from rewyn_sdk import canonical_bytes
 from runs.messages.loose import clean
 from runs.refusals import Refused
@@ -67,14 +75,14 @@ def read_asked(body: Any) -> Asked:
         dataset=dataset,
         name=_text(body, "name"),
         gate=read_gate(body.get("gate")),
-        plan_only=_flag(body, "plan_only"),
+        plan_only=flag(body.get("plan_only"), "plan_only"),
     )
 
 
 def read_more(body: Any) -> tuple[tuple[Wanted, ...], bool]:
     """Candidates that are to be added, and whether only the plan is asked for."""
     _only(body, OF_CANDIDATES | {"plan_only"})
-    return read_candidates(body), _flag(body, "plan_only")
+    return read_candidates(body), flag(body.get("plan_only"), "plan_only")
 
 
 def read_candidates(body: dict[str, Any]) -> tuple[Wanted, ...]:
@@ -151,10 +159,3 @@ def read_name(value: Any, name: str = "name") -> str:
     ):
         raise Refused("invalid", f"`{name}` is a text of 1 to {MAX_NAME} characters.", name)
     return value.strip()
-
-
-def _flag(body: dict[str, Any], name: str) -> bool:
-    value = body.get(name)
-    if value is not None and not isinstance(value, bool):
-        raise Refused("invalid", f"`{name}` is true or false.", name)
-    return bool(value)

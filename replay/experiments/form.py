@@ -8,7 +8,7 @@ from django.http import QueryDict
 
 from replay.experiments.asked import Wanted, read_candidates, read_name
 from replay.experiments.gate import Gate, read_gate
-from replay.forms import unix
+from replay.forms import number_of, unix
 from runs.refusals import Refused
 
 
@@ -41,16 +41,16 @@ class ExperimentForm:
     def _overrides(self) -> dict[str, Any]:
         asked: dict[str, Any] = {}
         if self.temperature:
-            asked["temperature"] = _number(self.temperature, "temperature")
+            asked["temperature"] = number_of(self.temperature, "temperature")
         return {**asked, "system": self.system} if self.system else asked
 
     def _gate(self) -> dict[str, Any]:
         """Percents, as a person writes them, as the shares the gate has."""
         asked: dict[str, Any] = {"no_errors": self.no_errors}
         if self.min_same:
-            asked["min_same"] = _number(self.min_same.rstrip("% "), "gate.min_same") / 100
+            asked["min_same"] = number_of(self.min_same.rstrip("% "), "gate.min_same") / 100
         if self.max_cost:
-            asked["max_cost_ratio"] = _number(self.max_cost.rstrip("% "), "gate.max_cost") / 100
+            asked["max_cost_ratio"] = number_of(self.max_cost.rstrip("% "), "gate.max_cost") / 100
         return asked
 
     def inputs(self) -> list[tuple[str, str]]:
@@ -59,10 +59,3 @@ class ExperimentForm:
         texts = ("temperature", "system", "name", "min_same", "max_cost")
         pairs += [(name, getattr(self, name)) for name in texts if getattr(self, name)]
         return pairs + ([("no_errors", "1")] if self.no_errors else [])
-
-
-def _number(text: str, field: str) -> float:
-    try:
-        return float(text.replace(",", "."))
-    except ValueError:
-        raise Refused("invalid", f"“{text[:40]}” is no number.", field) from None

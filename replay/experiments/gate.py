@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from replay.questions import flag, number
 from runs.messages.loose import clean
 from runs.refusals import Refused
 
@@ -46,9 +47,9 @@ def read_gate(value: Any) -> Gate:
         told = clean(name[:100])
         raise Refused("unknown_field", f"A gate has no `{told}`.", f"gate.{told}")
     return Gate(
-        _number(value.get("min_same"), "min_same", 1.0),
-        _number(value.get("max_cost_ratio"), "max_cost_ratio", MAX_RATIO),
-        _flag(value.get("no_errors")),
+        number(value.get("min_same"), "min_same", 1.0, "gate.min_same"),
+        number(value.get("max_cost_ratio"), "max_cost_ratio", MAX_RATIO, "gate.max_cost_ratio"),
+        flag(value.get("no_errors"), "no_errors", "gate.no_errors"),
     )
 
 
@@ -65,21 +66,6 @@ def _of_text(name: str, text: str) -> object:
         return float(text)
     except ValueError:
         return text
-
-
-def _number(value: Any, name: str, most: float) -> float | None:
-    if value is None:
-        return None
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not 0 <= value <= most:
-        raise Refused("invalid", f"`{name}` is a number from 0 to {most:g}.", f"gate.{name}")
-    return float(value)
-
-
-def _flag(value: Any) -> bool:
-    if value is not None and not isinstance(value, bool):
-        raise Refused("invalid", "`no_errors` is true or false.", "gate.no_errors")
-    return bool(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from replay.experiments.asked import MAX_CELLS, Wanted
-from replay.plan import SAYS, make_plan
+from replay.plan import SAYS, make_plan, tokens_of
 from runs.accounts.models import Project
 from runs.models import Effect, Family, Run
 from runs.prices import cost_of
@@ -111,7 +111,7 @@ def _part(
         "model": str(one.model),
         "controls": one.controls.as_json(),
         "calls": calls,
-        "tokens": _tokens(usage, calls),
+        "tokens": tokens_of(usage, calls),
         "cost": _cost(project, one, usage, calls),
         "checked_runs": tried.runs,
         "notes": _told(tried.notes),
@@ -128,15 +128,6 @@ def _told(found: dict[tuple[str, str], int]) -> list[Note]:
         {"code": code, "message": message, "runs": count}
         for (code, message), count in list(found.items())[:TOLD]
     ]
-
-
-def _tokens(usage: Sequence[Tokens], calls: int) -> dict[str, Any]:
-    known = [(asked, said or 0) for asked, said in usage if asked is not None]
-    return {
-        "input": sum(asked for asked, _ in known) if known else None,
-        "output": sum(said for _, said in known) if known else None,
-        "complete": len(known) == calls,
-    }
 
 
 def _cost(project: Project, one: Wanted, usage: Sequence[Tokens], calls: int) -> dict[str, Any]:

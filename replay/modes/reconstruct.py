@@ -31,7 +31,7 @@ def run(lease: Lease) -> Outcome:
     """Re-emit the recording and prove it; rows and proof are those of this attempt alone."""
     replay = lease.replay
     lease.beat(now=True)
-    ReplayEffect.objects.filter(replay=replay).delete()
+    results.forget_rows(lease)
     prover = Prover(recording.header(replay.run), replay.run.shape)
     document, effects = _emit(lease, prover)
     if lease.cancelled:

@@ -99,9 +99,9 @@ def test_a_patch_of_removals_and_additions_in_one_list():
     ids=["two edits", "repetition", "shifted repetition", "reversed"],
 )
 def test_large_lists_take_seconds_at_most(a, b):
-    start = time.process_time()
+    start = time.perf_counter()
     changes = diff(a, b)
-    assert time.process_time() - start < 20
+    assert time.perf_counter() - start < 20
     assert changes
 
 

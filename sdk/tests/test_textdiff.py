@@ -108,9 +108,9 @@ def hostile():
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_texts_take_seconds_at_most(name):
     a, b = hostile()[name]
-    start = time.process_time()
+    start = time.perf_counter()
     spans = word_diff(a, b)
-    assert time.process_time() - start < 20
+    assert time.perf_counter() - start < 20
     assert rebuilt(spans) == (a, b)
 
 

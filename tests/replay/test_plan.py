@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from replay.plan import tokens_of
 from replay.questions import read_question
 from replay.start import plans
 from runs.refusals import Refused
@@ -57,6 +58,12 @@ def test_an_unknown_price_is_unknown(plan):
 def test_unreported_usage_is_unknown(plan):
     made = plan("unknown-tool-recovered", models=["openai:gpt-4o"])
     assert (made["tokens"]["input"], made["cost"]["estimate"]) == (None, None)
+
+
+def test_tokens_nobody_told_are_no_zero():
+    told = tokens_of([(10, None), (None, None), (5, 7)], 3)
+    assert told == {"input": 15, "output": 7, "complete": False}
+    assert tokens_of([(10, None)], 1) == {"input": 10, "output": None, "complete": False}
 
 
 def test_what_is_changed_is_said_beside_what_was_recorded(plan):

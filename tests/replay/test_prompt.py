@@ -192,17 +192,23 @@ def test_cancel_keeps_what_has_come_and_asks_no_more(provider, ask, settings):
 
 
 def test_a_process_that_ends_gives_the_replay_back(provider, ask):
-    provider({"delay_ms": 3000, **SAY})
+    fake = provider({"delay_ms": 3000, **SAY})
     queued = ask(effects=[5])
-    threading.Timer(0.3, stop.tell, [0.1]).start()
-    try:
-        before = time.monotonic()
-        jobs.run_job(queued.public_id)
-    finally:
-        stop.clear()
+    ending = threading.Thread(target=_end_when_asked, args=(fake,))
+    ending.start()
+    jobs.run_job(queued.public_id)
+    ending.join()
+    ended = time.time()
+    stop.clear()
     queued.refresh_from_db()
-    assert time.monotonic() - before < 2
+    assert ended - fake.asked[0].at < 2
     assert (queued.status, rows(queued)[0].state) == ("queued", "interrupted")
+
+
+def _end_when_asked(fake) -> None:
+    while not fake.asked:
+        time.sleep(0.01)
+    stop.tell(0.1)
 
 
 def test_a_process_that_is_about_to_end_asks_nothing(provider, ask):

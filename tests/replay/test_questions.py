@@ -68,6 +68,7 @@ def test_controls_survive_the_row():
         ({"run": "r", "temperature": 10**400}, "temperature"),
         ({"run": "r", "temperature": float("nan")}, "temperature"),
         ({"run": "r", "system": ["a"]}, "system"),
+        ({"run": "r", "dangling": "supply"}, "dangling_result"),
         ({"run": "r", "system": "a\x00"}, "system"),
         ({"run": "r", "system": "a\ud800"}, "system"),
         ({"run": "r", "effects": []}, "effects"),

@@ -8,6 +8,8 @@ import threading
 import pytest
 from django.db import connection
 
+from replay import results
+from replay.lease import Lease
 from replay.models import ReplayEffect
 from runs import ingest, segments
 from runs.accounts.models import Project
@@ -106,3 +108,20 @@ def test_reading_a_long_run_leaves_no_cursor_open_across_a_write(project, shared
     other.join()
     assert Project.objects.filter(pk=project.pk).update(name="mine") == 1
     assert sum(1 for _ in records) == 2000
+
+
+def test_the_lease_is_renewed_while_a_long_proof_is_written(
+    store, read_log, reconstruct, monkeypatch
+):
+    monkeypatch.setattr(results, "BATCH", 3)
+    monkeypatch.setattr(Lease, "beat_seconds", 0)
+    written = []
+    beat = Lease.beat
+
+    def beat_and_look(lease, **now) -> None:
+        beat(lease, **now)
+        written.append(ReplayEffect.objects.filter(replay=lease.replay).count())
+
+    monkeypatch.setattr(Lease, "beat", beat_and_look)
+    assert reconstruct(store(read_log("refund-memory"))).status == "succeeded"  # 9 effects
+    assert [count for count in written if count] == [3, 6, 9]

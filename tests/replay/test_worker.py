@@ -55,7 +55,7 @@ def worker(transactional_db):
     thread.start()
     yield controller
     controller.stop()
-    thread.join(10)
+    thread.join(60)
     sweeper.stop()
     stop.clear()  # this process goes on
     connections.close_all()

@@ -72,7 +72,7 @@ def open_page(chromium, live_server, session_cookie) -> Iterator[Callable]:
         if user is not None:
             context.add_cookies([session_cookie(user, live_server.url)])
         page = context.new_page()
-        page.on("console", lambda m: wrong.append(m.text) if _is_error(m) else None)
+        page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("request", lambda r: None if r.url.startswith(live_server.url) else _away(r, wrong))
         return page
@@ -81,12 +81,6 @@ def open_page(chromium, live_server, session_cookie) -> Iterator[Callable]:
     for context in contexts:
         context.close()
     assert wrong == []
-
-
-def _is_error(message) -> bool:
-    """Whether something went wrong: not a poll that was on its way when the page was left."""
-    left = ("htmx:sendAbort", "htmx:afterRequest")
-    return message.type == "error" and not message.text.startswith(left)
 
 
 def _away(request, wrong: list[str]) -> None:

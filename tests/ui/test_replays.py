@@ -48,6 +48,19 @@ def test_the_plan_follows_the_controls_and_so_does_the_address(page, fake):
     assert fake.asked == []
 
 
+def test_what_is_changed_while_a_plan_is_made_is_planned_next(page):
+    waiting = []
+    page.goto("/p/acme/runs/trip/replay?model=openai:a")
+    page.route("**/replay?*", lambda it: it.continue_() if waiting else waiting.append(it))
+    with page.expect_request("**/replay?*"):
+        page.locator("#temperature").fill("0.5")
+        page.locator("#temperature").blur()
+    page.locator("#system").fill("Be terse.")
+    page.locator("#system").blur()
+    waiting[0].continue_()
+    page.wait_for_url(re.compile(r"temperature=0\.5&system=Be(%20|\+)terse\.$"))
+
+
 def test_a_control_put_back_leaves_no_trace_in_the_address(page):
     page.goto("/p/acme/runs/trip/replay?temperature=0")
     page.locator("#temperature").fill("")
