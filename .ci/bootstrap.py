@@ -43,10 +43,20 @@ def quiet(*command: str | Path, **environment: str) -> None:
         raise RouteFailed(f"{command[0]}: {done.stdout.strip()[-800:]}")
 
 
+def maker() -> str:
+    """The Python to make the environment with: not the one in it, which goes first.
+
+    That is the one running where somebody has activated the environment.
+    """
+    if Path(sys.prefix).resolve() != VENV.resolve():
+        return sys.executable
+    return str(Path(sys._base_executable).resolve())  # type: ignore[attr-defined]
+
+
 def with_uv(uv: str | Path, lock: Path) -> None:
     settings = {"UV_COMPILE_BYTECODE": "0", "UV_PYTHON_DOWNLOADS": "never"}
     shutil.rmtree(VENV, ignore_errors=True)
-    quiet(uv, "venv", "--quiet", "--python", sys.executable, VENV, **settings)
+    quiet(uv, "venv", "--quiet", "--python", maker(), VENV, **settings)
     install = (uv, "pip", "install", "--quiet", "--python", PYTHON, "--require-hashes")
     quiet(*install, "-r", lock, **settings)
 
@@ -62,20 +72,20 @@ def uv_fetched(lock: Path) -> None:
     """--target is not stopped by an externally managed Python and writes only below .tools/."""
     uv = TOOLS / "bin" / "uv"
     if not uv.exists():
-        quiet(sys.executable, "-m", "pip", "install", "--quiet", "--target", TOOLS, "uv")
+        quiet(maker(), "-m", "pip", "install", "--quiet", "--target", TOOLS, "uv")
     with_uv(uv, lock)
 
 
 def venv_with_pip(lock: Path) -> None:
     shutil.rmtree(VENV, ignore_errors=True)
-    quiet(sys.executable, "-m", "venv", VENV)
+    quiet(maker(), "-m", "venv", VENV)
     quiet(PYTHON, "-m", "pip", "install", "--quiet", "--require-hashes", "-r", lock)
 
 
 def venv_without_pip(lock: Path) -> None:
     shutil.rmtree(VENV, ignore_errors=True)
-    quiet(sys.executable, "-m", "venv", "--without-pip", VENV)
-    install = (sys.executable, "-m", "pip", "--python", PYTHON, "install", "--quiet")
+    quiet(maker(), "-m", "venv", "--without-pip", VENV)
+    install = (maker(), "-m", "pip", "--python", PYTHON, "install", "--quiet")
     quiet(*install, "--require-hashes", "-r", lock)
 
 

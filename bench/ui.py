@@ -18,7 +18,7 @@ from typing import Any
 
 from bench.product import ROOT, Client, Product
 
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")  # with a window: what people have
 ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 REPEAT = 5
 BATCH = 1000

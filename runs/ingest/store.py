@@ -76,7 +76,7 @@ def store(project: Project, run_id: str, intake: Intake, *, may_create: bool) ->
 def _create(project: Project, run_id: str, intake: Intake) -> Outcome | None:
     """Insert the whole run, None if it is there already."""
     made = plan.make(intake, Stored())
-    if made.rejected and not made.new and intake.fields.raw is None:
+    if not made.new and _refuses_a_log(intake, made):
         return _outcome(project, run_id, made)  # nothing to make a run of
     run = ledger.open_run(project, run_id, intake.source, intake.received_at)
     change = _Change(run, intake, made)
@@ -91,6 +91,12 @@ def _create(project: Project, run_id: str, intake: Intake) -> Outcome | None:
         rows.write(run, made, change.packed)
         change.labels.write(is_new_run=True)
     return _outcome(project, run_id, made, created=True)
+
+
+def _refuses_a_log(intake: Intake, made: Plan) -> bool:
+    """Whether something was refused without which there is no run: all of it, or its records."""
+    is_record = any(refused.index is not None for refused in made.rejected)
+    return is_record or (bool(made.rejected) and intake.fields.raw is None)
 
 
 def _refuse_deleted(project: Project, run_id: str) -> None:

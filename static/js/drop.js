@@ -42,9 +42,10 @@
   }
 
   form.addEventListener("submit", (event) => {
-    if (!input.files.length) return;
-    event.preventDefault();
-    sendAll(input.files);
+    if (!input.files.length && !rows.children.length) return;
+    event.preventDefault();  // what came of the files sent so far stays to be read
+    if (input.files.length) sendAll(input.files);
+    else input.click();
   });
   input.addEventListener("change", () => sendAll(input.files));
   for (const name of ["dragenter", "dragover"]) document.addEventListener(name, (event) => {

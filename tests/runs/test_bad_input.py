@@ -326,6 +326,13 @@ def test_a_clock_that_cannot_be_is_marked_and_sorts_by_receipt(api, times):
     assert kept.sort_at.year >= 2026 and kept.sort_at.year < 9000
 
 
+def test_a_run_whose_every_record_is_refused_is_not_made(api):
+    sent = {"run": {"id": "hollow", "agent": "a"}, "log": {"header": {}, "records": [{"key": "k"}]}}
+    answer = api("POST", "/api/v1/runs", json.dumps(sent).encode())
+    assert (answer.status_code, answer.json()["effects"]["stored"]) == (422, 0)
+    assert api("GET", "/api/v1/runs/hollow").status_code == 404
+
+
 @pytest.mark.parametrize("levels", [300, 10_000, 200_000])
 def test_a_record_nested_too_deeply_is_rejected_alone(api, levels):
     deep = json.dumps(tool(1, extra="X")).replace('"X"', "[" * levels + "]" * levels)

@@ -10,7 +10,9 @@ import pytest
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
 
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+BROWSERS = ("/usr/bin/chromium-headless-shell", "/usr/bin/chromium")
+"""Debian's two builds of Chromium; the first has no window and starts in half the time."""
+CHROMIUM = os.environ.get("CHROMIUM") or next(filter(os.path.exists, BROWSERS), BROWSERS[-1])
 ARGS = [
     "--no-sandbox",
     "--disable-gpu",

@@ -105,7 +105,7 @@ def test_live_rows_and_news_move_nothing_under_the_cursor(listed, load_log) -> N
 
 def test_a_filter_is_set_shown_and_taken_off(listed) -> None:
     listed.keyboard.press("/")
-    assert listed.evaluate("document.activeElement.closest('.filter[open]') !== null")
+    listed.wait_for_function("document.activeElement.closest('.filter[open]') !== null")
     listed.keyboard.press("Escape")
     listed.locator("summary:text-is('agent')").click()
     listed.locator("#id_agent").fill("refund")
@@ -152,6 +152,9 @@ def test_a_log_sent_again_is_known(page, shared) -> None:
     for told in ("2 effects taken", "2 known already"):
         page.locator("#files").set_input_files(shared / "data/rig/support-triage.effects.json")
         page.wait_for_selector(f"#outcomes >> text={told}")
+    with page.expect_file_chooser():  # a press on Import asks for more and wipes nothing away
+        page.get_by_role("button", name="Import", exact=True).click()
+    assert page.locator("#outcomes tr").count() == 2
 
 
 def test_a_log_can_be_dropped_anywhere_on_the_page(page, shared) -> None:

@@ -45,6 +45,12 @@ def twice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twice]:
         yield Twice(home, first, runs, ready, stopped_in, second, run_ids(second))
 
 
+def modes_of_the_database(home: Path) -> set[int]:
+    """Of the file and SQLite's own two beside it; the lock of `bulk.turn` holds nothing."""
+    files = [home / f"db.sqlite3{end}" for end in ("", "-wal", "-shm")]
+    return {path.stat().st_mode & 0o777 for path in files if path.exists()}
+
+
 def run_ids(started: Started) -> list[str]:
     return [run["id"] for run in started.get("/api/v1/runs")["results"]]
 
@@ -55,14 +61,12 @@ def test_the_first_start_shows_the_demo(twice: Twice) -> None:
     assert {part: twice.ready[part] for part in parts} == dict.fromkeys(parts, "ok")
 
 
-def test_an_interrupt_ends_it_within_three_seconds(twice: Twice) -> None:
-    assert twice.stopped_in < 3
+def test_an_interrupt_ends_it_soon(twice: Twice) -> None:
+    assert twice.stopped_in < 15  # 3 s is the promise on an idle machine: bench.start
 
 
 def test_the_second_start_keeps_everything(twice: Twice) -> None:
-    assert (
-        twice.second.seconds < 6
-    )  # 3 s is the promise on an idle machine; bench/start.py measures
+    assert twice.second.seconds < 30  # 3 s is the promise on an idle machine: bench.start
     assert twice.second.key == twice.first.key
     assert twice.second.link != twice.first.link
     assert twice.runs_again == twice.runs
@@ -87,6 +91,7 @@ def test_the_key_and_secret_are_readable_to_their_owner_only(twice: Twice) -> No
 
 
 def test_without_the_demo_on_a_taken_port_and_after_a_kill(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir(mode=0o755)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -96,6 +101,7 @@ def test_without_the_demo_on_a_taken_port_and_after_a_kill(tmp_path: Path) -> No
             assert started.base != f"http://127.0.0.1:{port}"
             assert started.get("/healthz")["status"] == "ok"
             assert started.get("/api/v1/runs")["results"] == []
+            assert modes_of_the_database(tmp_path / "home") == {0o600}
             assert refusals_of_a_large_body(started.base) == [401] * 5
             os.kill(started.process.pid, signal.SIGKILL)
             started.process.wait(5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from argparse import ArgumentParser
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -40,6 +41,7 @@ class Command(BaseCommand):
         if not 0 <= wanted <= 65535:
             raise CommandError(f"PORT is {wanted}: a port is 1 to 65535, or 0 for any free one.")
         be_the_only_one()
+        keep_private()
         allow_this_machine()
         require_answer()
         migrate_if_needed()
@@ -91,6 +93,17 @@ def be_the_only_one() -> None:
             f"REWYN_HOME {settings.REWYN_HOME} is served already, {where}. Open that (`manage.py"
             " sign_in_link` prints a way in), stop it, or set another REWYN_HOME."
         ) from already
+
+
+def keep_private() -> None:
+    """Make SQLite's file readable to its owner alone; those beside it take its mode.
+
+    What agents said lies in it, and a home that was there before may be open to everybody.
+    """
+    if connection.vendor == "sqlite":
+        with suppress(OSError):  # there already, or nowhere to make it, which is told next
+            path = connection.settings_dict["NAME"]
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def reachable(host: str) -> str:
