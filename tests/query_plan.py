@@ -12,10 +12,12 @@ def shrink(table: str) -> None:
 
 
 def plan(statement: str) -> str:
-    """The plan in one line. PostgreSQL would read so small a table whole, so it may not."""
+    """The plan in one line. PostgreSQL would read or sort so small a table whole, so it may not
+    where it can do otherwise: what it knows of the table depends on when it last looked."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
+            for way in ("seqscan", "bitmapscan", "sort", "incremental_sort"):
+                cursor.execute(f"SET LOCAL enable_{way} = off")
         explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
         cursor.execute(f"{explain} {statement}")
         return " ".join(str(row[-1]) for row in cursor.fetchall())

@@ -17,6 +17,8 @@ NAME_IT = "Set REWYN_HOME or DATABASE_URL as the installation's start has them"
 class InstalledCommand(BaseCommand):
     """A command that needs a database that is there and up to date; CommandError without it."""
 
+    requires_system_checks: list[str] = []  # they read every page's code, which takes a second
+
     def execute(self, *args: Any, **options: Any) -> str | None:
         require_installation()
         return super().execute(*args, **options)

@@ -33,14 +33,21 @@ def stop() -> None:
 
 
 def _index_until_stopped() -> None:
-    while not _stop.is_set():
-        began = time.monotonic()
-        if _index_some():
-            _stop.wait(_rest() * (time.monotonic() - began))
-        else:
-            _write_log_back()
-            connections.close_all()
-            _stop.wait(SECONDS)
+    try:
+        while not _stop.is_set():
+            _index_and_rest()
+    finally:
+        connections.close_all()
+
+
+def _index_and_rest() -> None:
+    began = time.monotonic()
+    if _index_some():
+        _stop.wait(_rest() * (time.monotonic() - began))
+    else:
+        _write_log_back()
+        connections.close_all()
+        _stop.wait(SECONDS)
 
 
 def _rest() -> float:

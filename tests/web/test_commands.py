@@ -149,10 +149,10 @@ def test_of_two_that_start_at_once_both_have_the_secret_of_the_first(tmp_path, m
 
 def test_an_empty_secret_is_made_anew(tmp_path):
     home = tmp_path / "home"
-    assert manage(home, "check").returncode == 0
+    assert manage(home, "version").returncode == 0
     assert home.stat().st_mode & 0o777 == 0o700
     (home / "secret_key").write_text("")
-    assert manage(home, "check").returncode == 0
+    assert manage(home, "version").returncode == 0
     assert len((home / "secret_key").read_text()) > 40
 
 

@@ -29,6 +29,7 @@ GRACE_SECONDS = 1
 
 class Command(BaseCommand):
     help = "Start the product on this machine and print its address."
+    # The system checks read every page's code: once here, for all web processes that are forked.
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default=os.environ.get("HOST", "127.0.0.1"))
