@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 import pytest
 from django.core.management import call_command
+from django.db import connection, connections
 from factories import completion, run, tool, user
 
 from runs import busy
@@ -349,3 +350,18 @@ def test_the_index_rests_longer_while_runs_come_in(api, monkeypatch):
     assert sweeper._rest() > quiet
     monkeypatch.setattr(busy, "SECONDS", 0)
     assert sweeper._rest() == quiet
+
+
+def test_the_thread_leaves_no_connection_behind_when_it_ends(transactional_db, monkeypatch) -> None:
+    opened = []
+
+    def last_batch() -> int:
+        connection.ensure_connection()
+        opened.append(connections["default"])
+        sweeper._stop.set()
+        return 1
+
+    monkeypatch.setattr(sweeper, "_index_some", last_batch)
+    sweeper.start()
+    sweeper.stop()
+    assert [one.connection for one in opened] == [None]
