@@ -17,6 +17,7 @@ from replay.experiments.models import Dataset
 from replay.experiments.opening import add, start
 from replay.experiments.reading import dataset_of, runs_in, runs_of
 from replay.jobs import Asker
+from replay.project_providers.catalog import catalog_of
 from replay.views.experiments import get_experiment_or_404
 from replay.views.form import suggested
 from runs.access import get_project_or_404, signed_in
@@ -107,7 +108,7 @@ def _shown(
         "plan": plan.shown if plan else None,
         "refusal": refusal,
         "can_start": plan is not None and not plan.errors and refusal is None,
-        "suggested": suggested(project),
+        "suggested": suggested(project, catalog_of(project.pk)),
         **more,
     }
     live = request.headers.get("HX-Request") and request.headers.get("HX-Target") == "plan"

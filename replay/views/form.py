@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import messages
@@ -13,7 +14,8 @@ from django.views.decorators.vary import vary_on_headers
 from replay.forms import Recorded, ReplayForm, recorded
 from replay.jobs import Asker
 from replay.models import Replay
-from replay.project_providers.catalog import catalog_of
+from replay.project_providers.catalog import Catalog, catalog_of
+from replay.providers import BadModel
 from replay.start import Planned, plans, start
 from runs.access import get_run_or_404, signed_in
 from runs.accounts.models import Project, Role
@@ -67,6 +69,7 @@ def _start(request: HttpRequest, run: Run, form: ReplayForm) -> HttpResponse:
 
 def _context(run: Run, form: ReplayForm, known: Recorded) -> dict[str, Any]:
     planned = plans(run, form.question) if form.question else []
+    catalog = catalog_of(run.project_id)
     errors = [error for one in planned for error in one.plan["errors"]]
     return {
         "run": run,
@@ -80,8 +83,8 @@ def _context(run: Run, form: ReplayForm, known: Recorded) -> dict[str, Any]:
         "total": sum(one.plan["calls"]["total"] for one in planned),
         "cost": _together(planned),
         "can_start": bool(planned) and not errors,
-        "suggested": suggested(run.project),
-        "catalog": catalog_of(run.project_id),
+        "suggested": suggested(run.project, catalog, known.models),
+        "catalog": catalog,
     }
 
 
@@ -99,10 +102,19 @@ def _together(planned: list[Planned]) -> dict[str, Any]:
     }
 
 
-def suggested(project: Project) -> list[str]:
-    """Models that were asked in this project lately, and those of the fake provider."""
+def suggested(project: Project, catalog: Catalog, models: Iterable[str] = ()) -> list[str]:
+    """Models that can be asked: those asked in this project lately, the recorded ones (`models`),
+    those of the fake provider."""
     asked = Replay.objects.filter(project=project).exclude(model="").order_by("-pk")
     latest = asked.values_list("provider", "model")[:200]
-    lately = dict.fromkeys(f"{provider}:{model}" for provider, model in latest)
-    fake = FAKE_MODELS if "fake" in catalog_of(project.pk).ready else ()
-    return [*list(lately)[:SUGGESTED], *(model for model in fake if model not in lately)]
+    lately = list(dict.fromkeys(f"{provider}:{model}" for provider, model in latest))[:SUGGESTED]
+    named = dict.fromkeys((*lately, *models, *FAKE_MODELS))
+    return [model for model in named if _can_be_asked(model, catalog)]
+
+
+def _can_be_asked(model: str, catalog: Catalog) -> bool:
+    try:
+        catalog.choose(model)
+    except BadModel:
+        return False
+    return True

@@ -61,6 +61,12 @@ def test_the_plan_says_how_many_calls_and_what_they_may_cost(run, page, provider
     assert fake.asked == []
 
 
+def test_only_models_that_can_be_asked_are_suggested(run, page, provider):
+    assert '<option value="openai:' not in page(FORM)
+    provider(SAY)
+    assert '<option value="openai:' in page(FORM)
+
+
 def test_several_models_are_planned_together(run, page, provider):
     provider(SAY)
     shown = page(f"{FORM}?model=openai:a&model=anthropic:b")
