@@ -10,13 +10,15 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from replay.conforms import conforms
 from replay.dialects.answer import Answer, AnswerCall
 from replay.differences import Difference, worst
 from replay.facts import number, only_in
+from replay.ignore_rules.masking import explaining, value_without, without
+from replay.ignore_rules.rule import Rule
 from rewyn_sdk.canonical import canonical_json
 from rewyn_sdk.diff import diff
 
@@ -41,34 +43,77 @@ class Changed:
     replayed: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    difference: Difference
-    summary: str = ""
-    changes: tuple[Changed, ...] = field(default=())
-
-
 Side = Answer | Failed | None
 
 
-def compare(recorded: Side, replayed: Side, schema: Any = None) -> Comparison:
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`ignored` is what it would have been without the ignore rules that `rules` names; `sides`
+    are the answers as rules left them, where that is what was compared."""
+
+    difference: Difference
+    summary: str = ""
+    changes: tuple[Changed, ...] = field(default=())
+    ignored: Difference | None = None
+    rules: tuple[str, ...] = ()
+    sides: tuple[Side, Side] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def is_settled(self) -> bool:
+        """Nothing differs, and no rule had to say so."""
+        return not self.difference.is_change and self.ignored is None
+
+
+def compare(
+    recorded: Side, replayed: Side, schema: Any = None, rules: Sequence[Rule] = ()
+) -> Comparison:
     """How `replayed` differs from `recorded`; `schema` is the JSON Schema the answer must fit.
 
     None stands for a call that is not there: recorded and never asked, or asked and not recorded.
+    What `rules` cover does not count; a broken schema, a failure and an absent side always do.
     """
     if recorded is None or replayed is None:
         return _absent(recorded, replayed)
     if isinstance(recorded, Failed) or isinstance(replayed, Failed):
         return _failed(recorded, replayed)
+    shape = list(_shape(recorded, replayed, schema))
+    found = _answers(recorded, replayed, shape)
+    if not (rules and found.difference.is_change):
+        return found
+    old, new = without(recorded, rules), without(replayed, rules)
+    names = explaining(old.taken, new.taken)
+    if not names:
+        return found
+    left = replace(_answers(old.answer, new.answer, shape), sides=(old.answer, new.answer))
+    return lessened(found, left, names)
+
+
+def _answers(recorded: Answer, replayed: Answer, shape: Sequence[Comparison]) -> Comparison:
     found = [
         *_finish(recorded, replayed),
-        *_shape(recorded, replayed, schema),
+        *shape,
         *_calls(recorded.calls, replayed.calls),
         *_text(recorded, replayed),
     ]
     difference = worst(each.difference for each in found)
-    told = [each.summary for each in found if each.difference == difference and each.summary]
-    return Comparison(difference, "; ".join(told), tuple(_changes(recorded, replayed, difference)))
+    said_of_it = [each.summary for each in found if each.difference == difference and each.summary]
+    changes = tuple(_changes(recorded, replayed, difference))
+    return Comparison(difference, "; ".join(said_of_it), changes)
+
+
+def lessened(found: Comparison, left: Comparison, names: tuple[str, ...]) -> Comparison:
+    """What rules leave of a comparison. Where they silence it, it still says what was otherwise."""
+    if left.difference.severity > found.difference.severity:
+        return found  # calls that are ignored made the rest look graver
+    if left.difference == found.difference:
+        return left
+    otherwise = f"{found.difference.label}: {found.summary}".removesuffix(": ")
+    why = f"ignored: {', '.join(names)} (else {otherwise})"
+    if left.difference.is_change:
+        return replace(
+            left, summary=f"{left.summary}; {why}", ignored=found.difference, rules=names
+        )
+    return Comparison(Difference.EQUIVALENT, why, found.changes, found.difference, names)
 
 
 def document(answer: Answer) -> dict[str, Any]:
@@ -86,8 +131,24 @@ def said(call: AnswerCall) -> Any:
     return call.arguments_text if call.arguments is None else call.arguments
 
 
-def value_difference(recorded: Any, replayed: Any) -> Comparison:
-    """Two JSON values that should be one: equal but for spelling, in facts, or in words."""
+def value_difference(
+    recorded: Any,
+    replayed: Any,
+    rules: Sequence[Rule] = (),
+    at: Sequence[str] = ("result",),
+    tool: str = "",
+) -> Comparison:
+    """Two JSON values that should be one: equal but for spelling, in facts, or in words. `at` is
+    where they stand for the paths of rules, `tool` whose they are."""
+    found = _values(recorded, replayed)
+    if not (rules and found.difference.is_change):
+        return found
+    (old, taken), (new, also) = (value_without(v, rules, at, tool) for v in (recorded, replayed))
+    names = explaining(taken, also)
+    return lessened(found, _values(old, new), names) if names else found
+
+
+def _values(recorded: Any, replayed: Any) -> Comparison:
     if canonical_json(recorded) == canonical_json(replayed):
         return Comparison(_spelling(recorded, replayed))
     return _texts(_leaf_text(recorded), _leaf_text(replayed))

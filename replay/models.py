@@ -115,6 +115,8 @@ class Replay(models.Model):
     identical = models.BooleanField(null=True)
     faithful = models.BooleanField(null=True)
     changed = models.PositiveIntegerField(default=0)
+    ignored = models.PositiveIntegerField(default=0)
+    """Rows whose difference ignore rules took away, or made milder."""
     mismatches = models.JSONField(default=list, blank=True)
     """At most `results.KEPT_MISMATCHES`; `mismatch_count` says how many there are."""
     mismatch_count = models.PositiveIntegerField(default=0)
@@ -206,6 +208,10 @@ class ReplayEffectQuerySet(models.QuerySet["ReplayEffect"]):
         """Rows beyond `equivalent`: what `Replay.changed` counts."""
         return self.exclude(difference__in=("", *UNCHANGED))
 
+    def ignored(self) -> ReplayEffectQuerySet:
+        """Rows that ignore rules say something of: what `Replay.ignored` counts."""
+        return self.exclude(ignored_difference="")
+
     def for_list(self) -> ReplayEffectQuerySet:
         """In order, with the recorded effect, without the bodies."""
         rows = self.select_related("effect").defer("sent", "response", "answer")
@@ -225,6 +231,10 @@ class ReplayEffect(models.Model):
     state = models.CharField(max_length=11, choices=CallState.choices)
     difference = models.CharField(max_length=12, choices=DIFFERENCE_CHOICES, blank=True)
     """Empty until there is something to compare."""
+    ignored_difference = models.CharField(max_length=12, choices=DIFFERENCE_CHOICES, blank=True)
+    """What it would be without the ignore rules of its project; empty where they change nothing."""
+    ignored_by = models.JSONField(default=list, blank=True)
+    """The names of these rules, as they were then."""
     proven = models.CharField(max_length=12, choices=Proven.choices, blank=True)
     attempt = models.PositiveIntegerField(default=0)
     """The replay's attempt that may write this row."""
@@ -324,6 +334,9 @@ from replay.experiments.models import (  # noqa: E402, F401  (of this app)
     DatasetRun,
     ExperimentCandidate,
     ExperimentRun,
+)
+from replay.ignore_rules.models import (  # noqa: E402, F401  (of this app)
+    IgnoreRule,
 )
 from replay.project_providers.models import (  # noqa: E402, F401  (of this app)
     ProjectProvider,

@@ -124,6 +124,8 @@ def renew(replays: Sequence[int], attempts_per_call: int) -> int:
         state=move.target,
         calls_allowed=F("calls") + attempts_per_call,
         difference="",
+        ignored_difference="",
+        ignored_by=[],
         error_code="",
         error_text="",
     )
@@ -141,6 +143,7 @@ def totals(replay: Replay) -> dict[str, Any]:
     changed = ~Q(difference__in=("", *UNCHANGED))
     sums = rows.aggregate(
         changed=Count("pk", filter=changed),
+        ignored=Count("pk", filter=~Q(ignored_difference="")),
         answered=Count("pk", filter=answered),
         all_calls=Sum("calls", default=0),
         priced=Count("cost", filter=answered),
@@ -166,6 +169,7 @@ def _columns(sums: dict[str, Any]) -> dict[str, Any]:
     count, old = sums["answered"], sums["old_answered"]
     return {
         "changed": sums["changed"],
+        "ignored": sums["ignored"],
         "calls": sums["all_calls"],
         **{name: sums[f"new_{name}"] for name in TOKENS},
         "tokens_complete": count > 0 and sums["counted"] == count,

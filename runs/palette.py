@@ -35,6 +35,7 @@ PAGES: tuple[tuple[str, str, Role], ...] = (
     ("Datasets", "replay:datasets", Role.VIEWER),
     ("Review", "replay:review", Role.VIEWER),
     ("Baselines", "replay:baselines", Role.VIEWER),
+    ("Ignore rules", "replay:ignore-rules", Role.MEMBER),
     ("Compare two runs", "replay:compare", Role.VIEWER),
     ("Mentions", "runs:mentions", Role.VIEWER),
     ("Saved views", "runs:views", Role.VIEWER),

@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework.request import Request
 
 from replay.jobs import Asker
+from replay.review.people import Decider, member, program
 from rewyn_sdk.errors import DecodeError
 from rewyn_sdk.jsontext import parse
 from runs.accounts.keys import KeyPrincipal
@@ -29,3 +30,12 @@ def asker_of(request: Request) -> Asker:
         return Asker(user=auth.user)
     assert isinstance(auth, KeyPrincipal)
     return Asker(key_id=auth.key_id)
+
+
+def decider_of(request: Request) -> Decider:
+    """Who decides something, by the name others see."""
+    auth = request.auth
+    if isinstance(auth, Membership):
+        return member(auth)
+    assert isinstance(auth, KeyPrincipal)
+    return program(auth.key_id)

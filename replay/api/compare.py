@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 from replay.api import docs
 from replay.api.paging import bounded, word
 from replay.differences import Difference
-from replay.two_runs.kept import Compared, compared
+from replay.two_runs.kept import Compared, Row, compared
 from replay.two_runs.lines import Line, lines
 from runs.accounts.models import Scope
 from runs.api.auth import project_id_of
@@ -32,6 +32,8 @@ class CompareView(APIView):
         picked = [(n, row) for n, row in enumerate(both.rows, 1) if n > after]
         if request.query_params.get("changed") in ("1", "true"):
             picked = [(n, row) for n, row in picked if row.is_change]
+        if request.query_params.get("ignored") in ("1", "true"):
+            picked = [(n, row) for n, row in picked if row.ignored]
         if (name := _class(request)) is not None:
             picked = [(n, row) for n, row in picked if row.difference == name]
         page = picked[:limit]
@@ -69,6 +71,7 @@ def _verdict(both: Compared) -> dict[str, Any]:
         "b": both.b.external_id,
         "rows": len(both.rows),
         "changed": both.changed,
+        "ignored": both.ignored,
         "asked_otherwise": len(both.asked_otherwise),
         "classes": {name or UNCLASSED: count for name, count in both.counts.items()},
         "complete": not both.is_cut,
@@ -80,11 +83,16 @@ def _row(number: int, line: Line) -> dict[str, Any]:
         "row": number,
         "class": line.row.difference or None,
         "changed": line.row.is_change,
+        "ignored": _ignored(line.row),
         "summary": line.row.summary,
         "asked_otherwise": line.row.asked or None,
         "a": _effect(line.a),
         "b": _effect(line.b),
     }
+
+
+def _ignored(row: Row) -> dict[str, Any] | None:
+    return {"class": row.ignored, "rules": list(row.rules)} if row.ignored else None
 
 
 def _effect(effect: Effect | None) -> dict[str, Any] | None:

@@ -75,6 +75,7 @@ REPLAY = _object(
         "identical": _or_null("boolean"),
         "faithful": _or_null("boolean"),
         "changed": _COUNT,
+        "ignored": {**_COUNT, "description": "Differences that ignore rules took or made milder"},
         "mismatches": _listed(_MISMATCH),
         "mismatch_count": _COUNT,
         "proof": {"type": ["object", "null"]},
@@ -96,6 +97,14 @@ REPLAY = _object(
     }
 )
 EXPERIMENT = _object({"experiment": _or_null("string"), "replays": _listed(REPLAY)})
+IGNORED: Schema = {
+    "type": ["object", "null"],
+    "description": "What it would be without the ignore rules named here",
+    "properties": {
+        "class": {"type": "string", "enum": [d.value for d in Difference]},
+        "rules": _listed(_TEXT),
+    },
+}
 ROW = _object(
     {
         "seq": _COUNT,
@@ -105,6 +114,7 @@ ROW = _object(
         "state": {"type": "string", "enum": CallState.values},
         "class": {"type": ["string", "null"], "enum": [*(d.value for d in Difference), None]},
         "changed": _FLAG,
+        "ignored": IGNORED,
         "proven": {"type": ["string", "null"], "enum": [*Proven.values, None]},
         "summary": _TEXT,
         "changes": _listed(_object({"path": _TEXT, "recorded": {}, "replayed": {}})),
@@ -191,6 +201,7 @@ list_rows = extend_schema(
     parameters=[
         OpenApiParameter("after", int, description="Rows behind this position"),
         OpenApiParameter("changed", bool, description="Only what differs"),
+        OpenApiParameter("ignored", bool, description="Only what ignore rules say something of"),
         _LIMIT,
     ],
     responses={200: _page(ROW, "integer"), **_REFUSALS},
@@ -226,6 +237,7 @@ COMPARISON = _object(
         "b": _TEXT,
         "rows": _COUNT,
         "changed": _COUNT,
+        "ignored": _COUNT,
         "asked_otherwise": _COUNT,
         "classes": {"type": "object", "additionalProperties": _COUNT},
         "complete": _FLAG,
@@ -238,6 +250,7 @@ COMPARISON = _object(
                         "enum": [*(d.value for d in Difference), None],
                     },
                     "changed": _FLAG,
+                    "ignored": IGNORED,
                     "summary": _TEXT,
                     "asked_otherwise": _or_null("string"),
                     "a": _COMPARED,
@@ -260,6 +273,7 @@ compare_runs = extend_schema(
         OpenApiParameter("b", str, required=True, description="The id of the other"),
         OpenApiParameter("after", int, description="Rows behind this one"),
         OpenApiParameter("changed", bool, description="Only what differs"),
+        OpenApiParameter("ignored", bool, description="Only what ignore rules say something of"),
         OpenApiParameter("class", str, enum=[*(d.value for d in Difference), "unclassed"]),
         _LIMIT,
     ],

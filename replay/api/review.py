@@ -14,16 +14,16 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from replay.api import review_docs as docs
+from replay.api.asking import decider_of
 from replay.api.paging import bounded, word
 from replay.differences import Difference
 from replay.review import deciding, reading
 from replay.review.models import COUNTED, Baseline, Divergence, ReviewEvent, State
-from replay.review.people import Decider, member, program
+from replay.review.people import Decider
 from replay.review.turns import minimum_of
 from rewyn_sdk.errors import DecodeError
 from rewyn_sdk.jsontext import parse
-from runs.accounts.keys import KeyPrincipal
-from runs.accounts.models import Membership, Scope
+from runs.accounts.models import Scope
 from runs.api.auth import project_id_of, project_of
 from runs.api.incoming import read_body
 from runs.refusals import Refused
@@ -58,7 +58,7 @@ class VerdictView(APIView):
             raise Http404
         ruling, whole, seen = _asked(request)
         try:
-            event = _decide(divergence, ruling, _decider(request), whole, seen)
+            event = _decide(divergence, ruling, decider_of(request), whole, seen)
         except deciding.AlreadyDecided as first:
             raise Refused("conflict", str(first), "version") from None
         now = _mine(request).get(pk=divergence.pk)
@@ -146,14 +146,6 @@ def _of_kind(sent: dict[str, Any], name: str, kind: type, default: Any) -> Any:
     if type(value) is not kind:
         raise Refused("invalid", f"`{name}` cannot be that.", name)
     return value
-
-
-def _decider(request: Request) -> Decider:
-    auth = request.auth
-    if isinstance(auth, Membership):
-        return member(auth)
-    assert isinstance(auth, KeyPrincipal)
-    return program(auth.key_id)
 
 
 def _decide(

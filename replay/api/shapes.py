@@ -50,6 +50,7 @@ def replay_line(replay: Replay) -> dict[str, Any]:
         "identical": replay.identical,
         "faithful": replay.faithful,
         "changed": replay.changed,
+        "ignored": replay.ignored,
         "mismatch_count": replay.mismatch_count,
         "calls": replay.calls,
         **_figures(replay),
@@ -127,6 +128,7 @@ def row_shape(row: ReplayEffect) -> dict[str, Any]:
         "state": row.state,
         "class": row.difference or None,
         "changed": row.difference != "" and Difference(row.difference).is_change,
+        "ignored": _ignored(row),
         "proven": row.proven or None,
         "summary": row.summary,
         "changes": row.changes,
@@ -138,6 +140,13 @@ def row_shape(row: ReplayEffect) -> dict[str, Any]:
         "recorded": _recorded(row),
         "replayed": _replayed(row),
     }
+
+
+def _ignored(row: ReplayEffect) -> dict[str, Any] | None:
+    """The class it would have without the ignore rules, and which these are."""
+    if not row.ignored_difference:
+        return None
+    return {"class": row.ignored_difference, "rules": row.ignored_by}
 
 
 def _recorded(row: ReplayEffect) -> dict[str, Any] | None:

@@ -2,10 +2,11 @@
 
 from django.urls import path
 
-from replay.api import compare, experiments, providers, review, views
+from replay.api import compare, experiments, ignore_rules, providers, review, views
 
 app_name = "replay-api"
 one = "experiments/<slug:experiment_id>"
+rules = "ignore-rules"
 urlpatterns = [
     path("compare", compare.CompareView.as_view(), name="compare"),
     path("providers", providers.ProvidersView.as_view(), name="providers"),
@@ -25,6 +26,13 @@ urlpatterns = [
     path(f"{one}/export", experiments.ExperimentExportView.as_view(), name="experiment-export"),
     path("datasets", experiments.DatasetsView.as_view(), name="datasets"),
     path("datasets/<slug:dataset_id>", experiments.DatasetView.as_view(), name="dataset"),
+    path(rules, ignore_rules.IgnoreRulesView.as_view(), name="ignore-rules"),
+    path(f"{rules}/preview", ignore_rules.PreviewView.as_view(), name="ignore-rules-preview"),
+    path(
+        f"{rules}/application",
+        ignore_rules.ApplicationView.as_view(),
+        name="ignore-rules-application",
+    ),
     path("divergences", review.DivergencesView.as_view(), name="divergences"),
     path("divergences/<slug:divergence_id>/verdict", review.VerdictView.as_view(), name="verdict"),
     path("verdicts/export", review.ExportView.as_view(), name="verdicts-export"),

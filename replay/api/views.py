@@ -67,6 +67,8 @@ class ReplayEffectsView(APIView):
         rows = ReplayEffect.objects.filter(replay=replay).for_list()
         if request.query_params.get("changed") in ("1", "true"):
             rows = rows.changed()
+        if request.query_params.get("ignored") in ("1", "true"):
+            rows = rows.ignored()
         after, limit = bounded(request, "after", 0), bounded(request, "limit", 100, most=1000)
         found = list(rows.filter(seq__gt=after)[: limit + 1])
         following = found[limit - 1].seq if len(found) > limit else None

@@ -30,6 +30,7 @@ COLUMNS = (
     "latency_ms",
     "original_latency_ms",
     "error",
+    "ignored",
 )
 Shape = Callable[[Line], dict[str, Any]]
 

@@ -133,6 +133,7 @@ class Cell(models.Model):
     """The worst class, as its place in `Difference`."""
     total = _count()
     changed = _count()
+    ignored = _count()
     same = _count()
     equivalent = _count()
     wording = _count()
@@ -176,6 +177,7 @@ CLASSES = tuple(each.value for each in Difference)
 FIGURES = (
     "total",
     "changed",
+    "ignored",
     "input_tokens",
     "output_tokens",
     "tokens_complete",

@@ -23,6 +23,7 @@ ENDS = ("succeeded", "partial", "failed", "cancelled")
 _SUMS = (
     "total",
     "changed",
+    "ignored",
     "cost",
     "original_cost",
     "input_tokens",

@@ -21,8 +21,11 @@ from django.db import DataError
 from django.utils import timezone
 
 from replay import answers, recording, results
-from replay.compare import Comparison, Side, compare
+from replay.compare import Comparison, compare
+from replay.comparing import compared, judged
 from replay.dialects import Answer
+from replay.ignore_rules.keeping import rules_of
+from replay.ignore_rules.rule import of_effect
 from replay.lease import Lease, Stopped, stop
 from replay.models import MESSAGE, CallState, Replay, ReplayEffect
 from replay.modes.flights import Flights, Landed
@@ -42,8 +45,8 @@ from replay.providers import (
     send,
 )
 from replay.questions import Controls
-from replay.review import baselines, clusters
-from replay.shown import cut, shown
+from replay.review import baselines
+from replay.shown import cut
 from replay.wire import wire_of
 from runs import segments
 from runs.messages.loose import clean
@@ -129,6 +132,7 @@ class _Asking:
         self.held_until = 0.0
         self.spent: limits.Spent | None = None
         self.accepted = baselines.Accepted(lease.replay.project_id)
+        self.rules = rules_of(lease.replay.project_id)
         rows = ReplayEffect.objects.filter(replay=lease.replay).for_list()
         open_rows = rows.exclude(state__in=(CallState.ANSWERED, CallState.FAILED))
         self.waiting = [(0.0, row.seq, _Waiting(row)) for row in open_rows]
@@ -285,16 +289,9 @@ class _Asking:
             self.halted = True
 
     def _judged(self, waiting: _Waiting, answer: Answer) -> tuple[Comparison, dict[str, Any]]:
-        """How an answer differs, from the recorded one or from one that somebody accepted."""
-        record, effect = waiting.record, waiting.row.effect
-        side, schema = answers.recorded_side(record), answers.schema_of(record)
-        found = compare(side, answer, schema)
-        if not found.difference.is_change or effect is None:
-            return found, _compared(found, side, answer)
-        asked = baselines.request_hash(record)
-        held, by = self.accepted.held(effect.key, asked, answer, found, schema)
-        other = answers.unpack(bytes(by.answer)) if by else side
-        return held, {**_compared(held, other, answer), "baseline": by, "request_hash": asked}
+        key = waiting.row.effect.key if waiting.row.effect else ""
+        rules = of_effect(self.rules, key)
+        return judged(waiting.record, answer, rules, lambda asked: self.accepted.of(key, asked))
 
     def _fail(self, waiting: _Waiting, result: Result) -> None:
         row, error = waiting.row, result.error
@@ -308,7 +305,7 @@ class _Asking:
             return
         recorded = answers.recorded_side(waiting.record)
         columns = {
-            **_compared(compare(recorded, side), recorded, side),
+            **compared(compare(recorded, side), recorded, side),
             **_exchanged(result),
         }
         results.refuse(
@@ -347,20 +344,6 @@ def price(usage: Usage, replay: Replay, models: tuple[str, ...], provider: str) 
         when=timezone.now(),
         overrides=replay.project.price_overrides,
     )
-
-
-def _compared(found: Comparison, recorded: Side, replayed: Side) -> dict[str, Any]:
-    changes = [
-        {"path": cut(c.path), "recorded": shown(c.recorded), "replayed": shown(c.replayed)}
-        for c in found.changes
-    ]
-    summary = found.summary or found.difference.label
-    return {
-        "difference": found.difference,
-        "summary": clean(summary)[: NAME * 2],
-        "changes": changes,
-        "cause": clusters.cause(found, recorded, replayed),
-    }
 
 
 def _exchanged(result: Result) -> dict[str, Any]:

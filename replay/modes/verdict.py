@@ -35,6 +35,13 @@ def verdict(lease: Lease) -> Outcome:
     return Outcome("fail", columns, *_first_error(replay))
 
 
+def anew(replay: Replay) -> dict[str, Any]:
+    """The columns that sum up a replay that is over, when its rows were compared anew."""
+    states, columns = _states(replay), results.totals(replay)
+    whole = states[CallState.ANSWERED] == sum(states.values())
+    return columns | _judged(replay, columns["changed"], whole=whole)
+
+
 def _states(replay: Replay) -> dict[str, int]:
     rows = ReplayEffect.objects.filter(replay=replay).values_list("state")
     return {**dict.fromkeys(CallState.values, 0), **dict(rows.annotate(Count("pk")))}

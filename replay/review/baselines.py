@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from django.db.models import QuerySet
@@ -13,6 +14,7 @@ from django.utils import timezone
 from replay import answers
 from replay.compare import Comparison, compare, document
 from replay.dialects.answer import Answer
+from replay.ignore_rules.rule import Rule
 from replay.models import CallState
 from replay.review.models import Baseline, Divergence, EventKind, ReviewEvent
 from replay.review.people import Decider
@@ -55,19 +57,28 @@ class Accepted:
         self.holding = Baseline.objects.holding().filter(project_id=project_id)
         self._keys = set(self.holding.values_list("effect_key", flat=True).distinct())
 
-    def held(
-        self, effect_key: str, asked: str, answer: Answer, found: Comparison, schema: Any = None
-    ) -> tuple[Comparison, Baseline | None]:
-        """The mildest comparison: `found`, with the recording, or that with an accepted answer."""
+    def of(self, effect_key: str, asked: str) -> Sequence[Baseline]:
+        """The accepted answers to a request, newest first."""
         if effect_key not in self._keys:
-            return found, None
+            return ()
         of_request = self.holding.filter(effect_key=effect_key, request_hash=asked)
-        best: tuple[Comparison, Baseline | None] = found, None
-        for baseline in of_request.order_by("-pk")[:MOST]:
-            other = compare(answers.unpack(bytes(baseline.answer)), answer, schema)
-            if other.difference.severity < best[0].difference.severity:
-                best = other, baseline
-        return _told(*best)
+        return list(of_request.order_by("-pk")[:MOST])
+
+
+def mildest(
+    found: Comparison,
+    accepted: Iterable[Baseline],
+    answer: Answer,
+    schema: Any = None,
+    rules: Sequence[Rule] = (),
+) -> tuple[Comparison, Baseline | None]:
+    """The mildest comparison: `found`, with the recording, or that with an accepted answer."""
+    best: tuple[Comparison, Baseline | None] = found, None
+    for baseline in accepted:
+        other = compare(answers.unpack(bytes(baseline.answer)), answer, schema, rules)
+        if other.difference.severity < best[0].difference.severity:
+            best = other, baseline
+    return _told(*best)
 
 
 def _told(found: Comparison, baseline: Baseline | None) -> tuple[Comparison, Baseline | None]:
@@ -76,8 +87,9 @@ def _told(found: Comparison, baseline: Baseline | None) -> tuple[Comparison, Bas
     why = f": {baseline.reason}" if baseline.reason else ""
     summary = f"accepted by {baseline.signed}{why}"
     as_what = "differs from baseline" if found.difference.is_change else "same as baseline"
-    said = f"; {found.summary}" if found.difference.is_change and found.summary else ""
-    return Comparison(found.difference, f"{as_what}{said}, {summary}", found.changes), baseline
+    tells = found.difference.is_change or found.ignored is not None
+    said = f"; {found.summary}" if tells and found.summary else ""
+    return replace(found, summary=f"{as_what}{said}, {summary}"), baseline
 
 
 def keep(event: ReviewEvent, only: Collection[int] | None = None) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 
 from django.db.models import Count, F, QuerySet
 
+from replay.differences import Difference
 from replay.review import baselines
 from replay.review.counts import move
 from replay.review.models import (
@@ -62,7 +63,18 @@ def told(event: ReviewEvent) -> str:
         return f"Already decided by {who}: {event.verdict}{why}."
     if event.kind == EventKind.UNDO:
         return f"{who} took back a verdict meanwhile."
+    if event.kind == EventKind.BY_RULE:
+        return f"{who} applied the ignore rules meanwhile: {by_rule(event)}."
     return "A retry gave another answer meanwhile."
+
+
+def by_rule(event: ReviewEvent) -> str:
+    """What the ignore rules did to a divergence."""
+    names = ", ".join(event.detail.get("rules") or ())
+    if now := event.detail.get("difference"):
+        what = f"{Difference(now).label} under the ignore rules"
+        return f"{what}: {names}" if names else what
+    return f"ignored by rule: {names}"
 
 
 def checked(verdict: str, reason: str, *, baseline: bool = True) -> Ruling:

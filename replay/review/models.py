@@ -52,7 +52,7 @@ class State(models.TextChoices):
     ACCEPTED = "accepted", "accepted"
     REGRESSION = "regression", "regression"
     IGNORED = "ignored", "ignored"
-    RESOLVED = "resolved", "resolved: a retry gave an answer that does not differ"
+    RESOLVED = "resolved", "resolved: it does not differ any more"
 
 
 VERDICTS = (State.ACCEPTED, State.REGRESSION, State.IGNORED)
@@ -161,6 +161,7 @@ class EventKind(models.TextChoices):
     COMMENT = "comment", "comment"
     REPLACED = "replaced", "a retry gave another answer"
     RESOLVED = "resolved", "a retry gave an answer that does not differ"
+    BY_RULE = "by_rule", "compared anew under the ignore rules"
     BASELINE_REVOKED = "revoked", "no baseline any more"
 
 
@@ -177,7 +178,8 @@ class ReviewEvent(models.Model):
     count = models.PositiveIntegerField(default=0)
     """How many divergences it changed."""
     detail = models.JSONField(default=dict)
-    """`before`: the state a verdict on one replaced; `whom`: who was assigned, by name."""
+    """`before`: the state a verdict on one replaced; `whom`: who was assigned, by name; `rules`:
+    the ignore rules that changed one, and `difference` what it is under them."""
     undoes = models.OneToOneField("self", models.CASCADE, null=True, related_name="undone_by")
     comment = models.ForeignKey("runs.Comment", models.CASCADE, null=True, related_name="+")
     user = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+", db_index=False)

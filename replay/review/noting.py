@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db.models import F, Q, QuerySet
 
@@ -17,6 +18,7 @@ from replay.models import CallState, Replay, ReplayEffect
 from replay.review import clusters
 from replay.review.counts import move
 from replay.review.models import Cluster, Divergence, EventKind, ReviewEvent, State
+from replay.review.people import Decider
 from replay.review.turns import minimum_of, turn_of
 from runs import bulk
 
@@ -34,6 +36,15 @@ class Seen:
     fingerprint: str
 
 
+@dataclass(frozen=True, slots=True)
+class Ruled:
+    """Why rows are other than they were: ignore rules (their names by position), applied by
+    somebody."""
+
+    rules: Mapping[int, Sequence[str]]
+    by: Decider
+
+
 @dataclass(slots=True)
 class Found:
     """What is to be written."""
@@ -44,8 +55,9 @@ class Found:
     replaced: list[Divergence] = field(default_factory=list)
 
 
-def note(replay: Replay) -> None:
-    """Make divergences of a replay's rows, from the project's minimum class up."""
+def note(replay: Replay, because: Ruled | None = None) -> None:
+    """Make divergences of a replay's rows, from the project's minimum class up. What changed did so
+    by a retry, or `because` rules were applied."""
     known = list(_current(replay).values_list("seq", flat=True))
     seen = {one.row.seq: one for one in _seen(replay, minimum_of(replay.project_id), known)}
     if not seen and not known:
@@ -53,7 +65,7 @@ def note(replay: Replay) -> None:
     with bulk.turn():
         turn_of(replay.project_id)
         found = _held_against(replay, seen)
-        _write(replay, found)
+        _write(replay, found, because)
 
 
 def _current(replay: Replay) -> QuerySet[Divergence]:
@@ -115,7 +127,7 @@ def _over(replay: Replay, seqs: Sequence[int]) -> set[int]:
     return set(rows.filter(~Q(difference="")).values_list("seq", flat=True)) if seqs else set()
 
 
-def _write(replay: Replay, found: Found) -> None:
+def _write(replay: Replay, found: Found, because: Ruled | None) -> None:
     ids = _clusters(replay, [*found.new, *(seen for _, seen in found.changed)])
     changes: Counter[int] = Counter()
     gone = [one.pk for one in (*found.replaced, *found.resolved)]
@@ -131,7 +143,7 @@ def _write(replay: Replay, found: Found) -> None:
     made = [_divergence(replay, seen, ids[seen.digest]) for seen in found.new]
     Divergence.objects.bulk_create(made, batch_size=BATCH)
     changes.update(one.cluster_id for one in made)
-    _tell(found)
+    _tell(found, because)
     more = len(made) - len(found.resolved)
     move("open", clusters=changes, runs={replay.run_id: more})
 
@@ -188,14 +200,24 @@ def _change(divergence: Divergence, seen: Seen, cluster_id: int) -> None:
     )
 
 
-def _tell(found: Found) -> None:
-    told = [(EventKind.RESOLVED, one) for one in found.resolved]
-    told += [(EventKind.REPLACED, one) for one in found.replaced]
-    told += [(EventKind.REPLACED, one) for one, _ in found.changed]
+def _tell(found: Found, because: Ruled | None) -> None:
+    told = [(EventKind.RESOLVED, one, "") for one in found.resolved]
+    told += [(EventKind.REPLACED, one, "") for one in found.replaced]
+    told += [(EventKind.REPLACED, one, seen.row.difference) for one, seen in found.changed]
     events = [
         ReviewEvent(
-            project_id=one.project_id, cluster_id=one.cluster_id, divergence=one, kind=kind, count=1
+            project_id=one.project_id,
+            cluster_id=one.cluster_id,
+            divergence=one,
+            count=1,
+            **({"kind": kind} if because is None else _ruled(because, one, difference)),
         )
-        for kind, one in told
+        for kind, one, difference in told
     ]
     ReviewEvent.objects.bulk_create(events, batch_size=BATCH)
+
+
+def _ruled(because: Ruled, one: Divergence, difference: str) -> dict[str, Any]:
+    detail = {"rules": list(because.rules.get(one.seq, ())), "difference": difference}
+    by = {"user": because.by.user, "signed": because.by.signed}
+    return {"kind": EventKind.BY_RULE, "detail": detail, **by}

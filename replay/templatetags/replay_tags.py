@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from django import template
 from django.urls import reverse
 from django.utils.html import escape, format_html, format_html_join
@@ -11,6 +13,7 @@ from replay import figures
 from replay.differences import Difference
 from replay.figures import Shift
 from replay.models import Replay, ReplayEffect, ReplayMode
+from replay.review.clusters import general
 from replay.sides import Block, Piece
 from runs.messages.loose import clean
 from runs.timeline import lane_of
@@ -77,11 +80,18 @@ def replay_row(context: template.Context, row: ReplayEffect) -> str:
 def _address(context: template.Context, replay: Replay, row: ReplayEffect) -> str:
     """The row's pair of answers; of a reconstruction, which has one side, the effect in its run."""
     if replay.mode == ReplayMode.PROMPT:
-        return f"?at={row.seq}" + ("&changed=on" if context["place"].changed else "")
+        return f"?at={row.seq}{context['place'].narrowed}"
     if "run_address" not in context:
         names = [replay.project.slug, replay.run.external_id]
         context["run_address"] = reverse("runs:detail", args=names)
     return f"{context['run_address']}?at={row.seq}"
+
+
+@register.simple_tag(takes_context=True)
+def ignore_link(context: template.Context, path: str) -> str:
+    """The way to a rule about a place that changed: in any call, at any place of a list."""
+    page = reverse("replay:ignore-rules", args=[context["project"].slug])
+    return f"{page}?{urlencode({'path': general(path)})}"
 
 
 _ROW = (

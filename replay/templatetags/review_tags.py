@@ -11,6 +11,7 @@ from django.utils.safestring import mark_safe
 
 from replay.differences import Difference
 from replay.review import reading
+from replay.review.deciding import by_rule
 from replay.review.models import Cluster, Divergence, EventKind, ReviewEvent, State
 from replay.templatetags.replay_tags import CLASS_TONES
 from runs.comments.names import shown_name
@@ -93,6 +94,7 @@ def what_happened(event: ReviewEvent) -> str:
         EventKind.REPLACED: "a retry gave another answer",
         EventKind.RESOLVED: "a retry gave an answer that does not differ",
         EventKind.BASELINE_REVOKED: "revoked a baseline",
+        EventKind.BY_RULE: by_rule(event),
     }
     return told.get(EventKind(event.kind), event.kind)
 

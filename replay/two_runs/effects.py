@@ -4,18 +4,25 @@ otherwise. Pure.
 The classes are those of a replay (docs/replay.md). Of a model call the answer alone is classed, as
 there; what it was asked is told beside it. Of anything else both are: a tool that was called with
 other arguments is `arguments`, one that answered otherwise `facts` or `wording`.
+
+For the paths of ignore rules a tool's arguments stand where those of a call do
+(`/calls/0/arguments`), what anything but a model gave is `/result`, what it was asked `/request`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from replay.answers import recorded_side
-from replay.compare import Comparison, Failed, Side, compare, value_difference
+from replay.compare import Comparison, Failed, Side, compare, lessened, value_difference
 from replay.dialects.answer import Answer
 from replay.differences import Difference, worst
+from replay.ignore_rules.masking import Taken as TakenOut
+from replay.ignore_rules.masking import explaining, value_without
+from replay.ignore_rules.rule import Rule
 from replay.two_runs.marks import SAID, Asked, Parts, members_of, opened, parts_of, without_ids
 from rewyn_sdk.diff import diff
 from rewyn_sdk.errors import DecodeError
@@ -47,27 +54,38 @@ class Taken:
 @dataclass(frozen=True, slots=True)
 class Told:
     """`difference` is None where the answers are too large to be classed; `asked` is empty where
-    both were asked the same."""
+    both were asked the same. `ignored` is what it would be without the rules that `rules` names."""
 
     difference: Difference | None
     summary: str = ""
     asked: str = ""
+    ignored: Difference | None = None
+    rules: tuple[str, ...] = ()
 
 
-def compare_effects(a: Taken, b: Taken, asked: Asked) -> Told:
+def compare_effects(a: Taken, b: Taken, asked: Asked, rules: Sequence[Rule] = ()) -> Told:
     """How the effect `b` of one run differs from the effect `a` of another."""
     left, right = a.parts(), b.parts()
     otherwise = _asked_otherwise(a, b, left, right, asked)
-    outcome = _outcome(a, left, right)
+    outcome = _outcome(a, left, right, rules)
     if outcome is None:
         size = max(len(left.outcome), len(right.outcome))
         return Told(None, f"not the same, and too large to be classed: {size:,} bytes", otherwise)
     if a.family == "completion" or not otherwise:
-        return Told(outcome.difference, _in_words(outcome.summary), otherwise)
-    request = _request(left, right)
-    both = worst((outcome.difference, request.difference))
-    told = [one.summary for one in (request, outcome) if one.difference == both]
-    return Told(both, "; ".join(filter(None, map(_in_words, told))), otherwise)
+        return _told((outcome,), otherwise)
+    return _told((_request(a, left, right, rules), outcome), otherwise)
+
+
+def _told(found: Sequence[Comparison], otherwise: str) -> Told:
+    """The gravest of the comparisons of one effect, and what rules took away of all."""
+    both = worst(one.difference for one in found)
+    summaries = [one.summary for one in found if one.difference == both]
+    summary = "; ".join(filter(None, map(_in_words, summaries)))
+    without = worst(one.ignored or one.difference for one in found)
+    if without == both:
+        return Told(both, summary, otherwise)
+    names = dict.fromkeys(name for one in found for name in one.rules)
+    return Told(both, summary, otherwise, without, tuple(names))
 
 
 def _in_words(summary: str) -> str:
@@ -100,8 +118,25 @@ def _messages(before: Any, after: Any) -> str:
     return f"{plural(count, 'message')} {'more' if len(after) > len(before) else 'less'}"
 
 
-def _request(left: Parts, right: Parts) -> Comparison:
+def _request(a: Taken, left: Parts, right: Parts, rules: Sequence[Rule]) -> Comparison:
     before, after = (request_of(one) for one in (left, right))
+    if rules:
+        (before, taken), (after, also) = (_without(a, one, rules) for one in (before, after))
+        if names := explaining(taken, also):
+            found = _requests(*(request_of(one) for one in (left, right)))
+            return lessened(found, _requests(before, after), names)
+    return _requests(before, after)
+
+
+def _without(a: Taken, request: dict[str, Any], rules: Sequence[Rule]) -> tuple[Any, TakenOut]:
+    """A request as rules leave it; a tool's arguments stand where those of a call do."""
+    if a.family != "tool" or "args" not in request:
+        return value_without(request, rules, ("request",))
+    args, taken = value_without(request["args"], rules, ("calls", "0", "arguments"), a.name)
+    return {**request, "args": args}, taken
+
+
+def _requests(before: Any, after: Any) -> Comparison:
     if not value_difference(before, after).difference.is_change:
         return Comparison(Difference.EQUIVALENT, "asked the same, spelled otherwise")
     changes = diff(before, after)
@@ -119,7 +154,7 @@ def request_of(parts: Parts) -> dict[str, Any]:
 # --- What came back ----------------------------------------------------------------------------
 
 
-def _outcome(a: Taken, left: Parts, right: Parts) -> Comparison | None:
+def _outcome(a: Taken, left: Parts, right: Parts, rules: Sequence[Rule] = ()) -> Comparison | None:
     if bytes(left.outcome) == bytes(right.outcome):
         return Comparison(Difference.SAME)
     if max(len(left.outcome), len(right.outcome)) > LARGE:
@@ -128,11 +163,12 @@ def _outcome(a: Taken, left: Parts, right: Parts) -> Comparison | None:
     if before is None or after is None:
         return _open(before, after)
     if a.family == "completion":
-        return compare(side_of(left), side_of(right), _schema(left))
+        return compare(side_of(left), side_of(right), _schema(left), rules)
     old, new = _failed(before), _failed(after)
     if old or new:
         return compare(old or Answer(), new or Answer())
-    return value_difference(answered(before), answered(after))
+    tool = a.name if a.family == "tool" else ""
+    return value_difference(answered(before), answered(after), rules, tool=tool)
 
 
 def _open(before: Any, after: Any) -> Comparison:

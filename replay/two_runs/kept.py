@@ -12,6 +12,8 @@ import orjson
 from django.utils import timezone
 
 from replay.differences import Difference
+from replay.ignore_rules.keeping import rules_of
+from replay.ignore_rules.rule import Rule, mark_of, of_effect
 from replay.models import RunComparison
 from replay.two_runs.effects import Taken, Told, compare_effects
 from replay.two_runs.marks import Asked, parts_of
@@ -20,7 +22,7 @@ from runs import bulk, segments
 from runs.messages.loose import clean, one_line
 from runs.models import Effect, Run
 
-VERSION = 1
+VERSION = 2
 """Of the rules below: what was kept under other rules is made anew."""
 MOST = 20_000
 """Effects of each run that are compared; of a longer one the page says so."""
@@ -32,13 +34,16 @@ _NO_CHANGE = frozenset(one.value for one in Difference if not one.is_change)
 
 class Row(NamedTuple):
     """One effect beside another, by position in their runs. `difference` is empty where the
-    answers are too large to be classed; `asked` where both were asked the same."""
+    answers are too large to be classed; `asked` where both were asked the same. `ignored` is the
+    class it would be without the ignore rules that `rules` names."""
 
     a: int | None
     b: int | None
     difference: str
     summary: str
     asked: str
+    ignored: str = ""
+    rules: tuple[str, ...] = ()
 
     @property
     def place(self) -> str:
@@ -68,6 +73,11 @@ class Compared:
         return sum(row.is_change for row in self.rows)
 
     @cached_property
+    def ignored(self) -> int:
+        """Rows whose difference ignore rules took away, or made milder."""
+        return sum(bool(row.ignored) for row in self.rows)
+
+    @cached_property
     def asked_otherwise(self) -> list[Row]:
         return [row for row in self.rows if row.asked]
 
@@ -84,12 +94,14 @@ class Compared:
 
 
 def compared(a: Run, b: Run) -> Compared:
-    """Two runs of one project, row by row."""
-    state = f"{VERSION} {_state(a)} {_state(b)}"
+    """Two runs of one project, row by row, under the ignore rules there are now."""
+    rules = rules_of(a.project_id)
+    state = f"{VERSION}{mark_of(rules)} {_state(a)} {_state(b)}"
     kept = RunComparison.objects.filter(a=a, b=b, state=state).values_list("rows", flat=True)
     if data := kept.first():
-        return Compared(a, b, [Row(*row) for row in orjson.loads(segments.decompress(data))])
-    rows = list(_compare(_effects(a), _effects(b)))
+        found = orjson.loads(segments.decompress(data))
+        return Compared(a, b, [Row(*row, rules=tuple(rules)) for *row, rules in found])
+    rows = list(_compare(_effects(a), _effects(b), rules))
     _keep(a, b, state, rows)
     return Compared(a, b, rows)
 
@@ -117,17 +129,20 @@ def _effects(run: Run) -> list[Effect]:
     return list(Effect.objects.filter(run_id=run.pk).after(0, MOST))
 
 
-def _compare(mine: Sequence[Effect], theirs: Sequence[Effect]) -> list[Row]:
+def _compare(
+    mine: Sequence[Effect], theirs: Sequence[Effect], rules: Sequence[Rule] = ()
+) -> list[Row]:
     asked = Asked()
     rows = []
     for left, right in pair(_marks(mine, asked), _marks(theirs, asked)):
         a = None if left is None else mine[left]
         b = None if right is None else theirs[right]
-        told = _told(a, b, asked)
+        told = _told(a, b, asked, rules)
         summary, otherwise = (one_line(clean(text), SHOWN) for text in (told.summary, told.asked))
         difference = told.difference.value if told.difference else ""
         seqs = a.seq if a else None, b.seq if b else None
-        rows.append(Row(*seqs, difference, summary, otherwise))
+        ignored = told.ignored.value if told.ignored else ""
+        rows.append(Row(*seqs, difference, summary, otherwise, ignored, told.rules))
     return rows
 
 
@@ -138,14 +153,14 @@ def _marks(effects: Sequence[Effect], asked: Asked) -> list[Marks]:
     ]
 
 
-def _told(a: Effect | None, b: Effect | None, asked: Asked) -> Told:
+def _told(a: Effect | None, b: Effect | None, asked: Asked, rules: Sequence[Rule]) -> Told:
     if a is None:
         return Told(Difference.NOT_RECORDED)
     if b is None:
         return Told(Difference.NOT_ASKED)
     if a.content_hash == b.content_hash and a.length == b.length:
         return Told(Difference.SAME)
-    return compare_effects(_taken(a), _taken(b), asked)
+    return compare_effects(_taken(a), _taken(b), asked, of_effect(rules, a.key))
 
 
 def _taken(effect: Effect) -> Taken:

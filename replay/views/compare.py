@@ -26,6 +26,8 @@ ROWS = 100
 PLACE = r"^[ab][0-9]{1,9}$"
 UNCLASSED = "unclassed"
 """What the address calls rows whose answers are too large to be classed."""
+IGNORED = "ignored"
+"""And those that ignore rules say something of."""
 
 
 class CompareForm(forms.Form):
@@ -38,7 +40,7 @@ class CompareForm(forms.Form):
     show = forms.ChoiceField(choices=[(show, show) for show in SHOWS], required=False)
     changed = forms.BooleanField(required=False)
     of = forms.ChoiceField(
-        choices=[(name, name) for name in (*Difference, UNCLASSED)], required=False
+        choices=[(name, name) for name in (*Difference, UNCLASSED, IGNORED)], required=False
     )
 
 
@@ -86,6 +88,8 @@ class Place:
         return query.urlencode(safe=":")
 
     def picks(self, row: Row) -> bool:
+        if self.of == IGNORED:
+            return bool(row.ignored)
         if self.of:
             return row.difference == ("" if self.of == UNCLASSED else self.of)
         return row.is_change or not self.changed
@@ -137,6 +141,7 @@ def _rows(both: Compared, place: Place) -> dict[str, Any]:
             (count, name, place.query(of=name or UNCLASSED, changed=None, at=None))
             for name, count in both.counts.items()
         ],
+        "only_ignored": place.query(of=IGNORED, changed=None, at=None),
         "all": place.query(of=None, changed=None),
         "only_changed": place.query(of=None, changed="on"),
         "swapped": place.query(a=place.b, b=place.a, at=_mirrored(both, place.at)),

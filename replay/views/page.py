@@ -15,7 +15,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from replay import jobs
 from replay.beside import both_sides
-from replay.models import Replay, ReplayEffect, ReplayMode
+from replay.models import Replay, ReplayEffect, ReplayEffectQuerySet, ReplayMode
 from replay.results import so_far
 from replay.sides import SHOWS, Show
 from replay.views.access import get_replay_or_404
@@ -34,6 +34,7 @@ class PlaceForm(forms.Form):
     after = forms.IntegerField(min_value=0, max_value=2**31 - 1, required=False)
     show = forms.ChoiceField(choices=[(show, show) for show in SHOWS], required=False)
     changed = forms.BooleanField(required=False)
+    ignored = forms.BooleanField(required=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,22 @@ class Place:
     after: int
     show: Show
     changed: bool
+    ignored: bool = False
+
+    @property
+    def narrows(self) -> str:
+        """The filter that is on, by the name it has in addresses: of two the narrower."""
+        return "ignored" if self.ignored else "changed" if self.changed else ""
+
+    @property
+    def narrowed(self) -> str:
+        """What keeps the filter in an address."""
+        return f"&{self.narrows}=on" if self.narrows else ""
+
+    def picked(self, rows: ReplayEffectQuerySet) -> ReplayEffectQuerySet:
+        if self.ignored:
+            return rows.ignored()
+        return rows.changed() if self.changed else rows
 
     @classmethod
     def of(cls, request: HttpRequest) -> Place:
@@ -50,7 +67,8 @@ class Place:
         given = form.cleaned_data
         chosen = given.get("show")
         show = next((show for show in SHOWS if show == chosen), SHOWS[0])
-        return cls(given.get("at"), given.get("after") or 0, show, bool(given.get("changed")))
+        narrowed = bool(given.get("changed")), bool(given.get("ignored"))
+        return cls(given.get("at"), given.get("after") or 0, show, *narrowed)
 
 
 @require_safe
@@ -72,9 +90,7 @@ def replay_detail(request: HttpRequest, slug: str, replay_id: str) -> HttpRespon
 
 def _rows(replay: Replay, place: Place) -> dict[str, Any]:
     """A window of rows that holds the selected one."""
-    rows = ReplayEffect.objects.filter(replay=replay).for_list()
-    if place.changed:
-        rows = rows.changed()
+    rows = place.picked(ReplayEffect.objects.filter(replay=replay).for_list())
     after = place.after or _window_of(rows, place.at)
     window = list(rows.filter(seq__gt=after)[: ROWS + 1])
     return {
@@ -97,14 +113,15 @@ def _selected(replay: Replay, place: Place) -> dict[str, Any]:
     row = _row_at(replay, place)
     if row is None:
         return {"row": None, "place": place}
-    changed = ReplayEffect.objects.filter(replay=replay).changed().order_by("seq")
+    rows = ReplayEffect.objects.filter(replay=replay).order_by("seq")
+    differing = rows.ignored() if place.ignored else rows.changed()
     return {
         "row": row,
         "place": place,
         "sides": both_sides(row, place.show) if replay.mode == ReplayMode.PROMPT else None,
         "shows": [(show, show.upper() if show == "json" else show.title()) for show in SHOWS],
-        "following": changed.filter(seq__gt=row.seq).values_list("seq", flat=True).first(),
-        "previous": changed.filter(seq__lt=row.seq).values_list("seq", flat=True).last(),
+        "following": differing.filter(seq__gt=row.seq).values_list("seq", flat=True).first(),
+        "previous": differing.filter(seq__lt=row.seq).values_list("seq", flat=True).last(),
     }
 
 
@@ -116,7 +133,8 @@ def _row_at(replay: Replay, place: Place) -> ReplayEffect | None:
         return rows.filter(seq=place.at).first()
     if replay.mode != ReplayMode.PROMPT:
         return None
-    return rows.changed().first() or rows.first()
+    differing = rows.ignored() if place.ignored else rows.changed()
+    return differing.first() or rows.first()
 
 
 @require_POST

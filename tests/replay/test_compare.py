@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
+from drawn_answers import ANSWERS, CALLS, WORDS, call
 from hypothesis import given
 from hypothesis import strategies as st
 
 from replay.compare import Comparison, Failed, compare, matched, value_difference
 from replay.dialects.answer import Answer, AnswerCall
 from replay.differences import Difference, worst
-
-
-def call(name: str, written: str = "{}", id: str = "c1") -> AnswerCall:
-    try:
-        return AnswerCall(id, name, json.loads(written), written)
-    except ValueError:
-        return AnswerCall(id, name, None, written)
 
 
 def text_class(before: str, after: str) -> str:
@@ -194,27 +186,6 @@ def test_values(before, after, expected):
 def test_severity_is_the_declared_order():
     assert worst([Difference.FACTS, Difference.SAME, Difference.ARGUMENTS]) == "arguments"
     assert [d.value for d in Difference if not d.is_change] == ["same", "equivalent"]
-
-
-WORDS = st.text(alphabet="ab 1.,€'\"-/#_\n:5", max_size=30)
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | WORDS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
-    max_leaves=5,
-)
-CALLS = st.builds(
-    lambda name, arguments: AnswerCall("id", name, arguments, json.dumps(arguments)),
-    st.sampled_from(["get", "put"]),
-    JSON,
-)
-FINISH = st.sampled_from([None, "stop", "length", "tool_calls"])
-ANSWERS = st.builds(
-    Answer,
-    text=WORDS,
-    calls=st.lists(CALLS, max_size=3).map(tuple),
-    refusal=st.none() | WORDS,
-    finish_reason=FINISH,
-)
 
 
 @given(ANSWERS)

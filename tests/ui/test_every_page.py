@@ -71,6 +71,7 @@ PAGES: dict[str, list[tuple[dict, str]]] = {
     ],
     "replay:list": [(PROJECT, "")],
     "replay:providers": [(PROJECT, "")],
+    "replay:ignore-rules": [(PROJECT, "path=/text")],
     "replay:provider": [],
     "replay:new": [(RUN, "")],
     "replay:detail": [],

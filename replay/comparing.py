@@ -1,0 +1,50 @@
+"""An answer held against what was recorded and what was accepted, as the columns of its row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from replay import answers
+from replay.compare import Comparison, Side, compare
+from replay.dialects.answer import Answer
+from replay.ignore_rules.rule import Rule
+from replay.review import baselines, clusters
+from replay.review.models import Baseline
+from replay.shown import cut, shown
+from runs.messages.loose import clean
+from runs.models import NAME
+
+Accepted = Callable[[str], Sequence[Baseline]]
+"""The accepted answers to a request, by its hash."""
+
+
+def judged(
+    record: Mapping[str, Any], answer: Answer, rules: Sequence[Rule], accepted: Accepted
+) -> tuple[Comparison, dict[str, Any]]:
+    """How an answer differs, from the recorded one or from one that somebody accepted."""
+    side, schema = answers.recorded_side(record), answers.schema_of(record)
+    found = compare(side, answer, schema, rules)
+    if found.is_settled:
+        return found, compared(found, side, answer)
+    asked = baselines.request_hash(record)
+    held, by = baselines.mildest(found, accepted(asked), answer, schema, rules)
+    other = answers.unpack(bytes(by.answer)) if by else side
+    return held, {**compared(held, other, answer), "baseline": by, "request_hash": asked}
+
+
+def compared(found: Comparison, recorded: Side, replayed: Side) -> dict[str, Any]:
+    """The columns that tell a comparison."""
+    changes = [
+        {"path": cut(c.path), "recorded": shown(c.recorded), "replayed": shown(c.replayed)}
+        for c in found.changes
+    ]
+    summary = found.summary or found.difference.label
+    return {
+        "difference": found.difference,
+        "ignored_difference": found.ignored or "",
+        "ignored_by": list(found.rules),
+        "summary": clean(summary)[: NAME * 2],
+        "changes": changes,
+        "cause": clusters.cause(found, *(found.sides or (recorded, replayed))),
+    }
