@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from replay import answers, recording
 from replay.compare import Side
-from replay.models import ReplayEffect
+from replay.models import Answered, ReplayEffect, ReplaySample
 from replay.sides import Show, Sides, side_by_side
 
 
-def both_sides(row: ReplayEffect, show: Show) -> Sides:
-    """The recorded answer, or the accepted one that the new answer was held against."""
-    return side_by_side(_held_against(row), answers.replayed_side(row), show)
+def both_sides(row: ReplayEffect, show: Show, came: Answered | None = None) -> Sides:
+    """The recorded answer, or the accepted one that the new answer was held against; `came` is one
+    of several samples."""
+    came = came or row
+    return side_by_side(_held_against(row, came), _came(row, came), show)
 
 
-def _held_against(row: ReplayEffect) -> Side:
-    if row.baseline is not None:
-        return answers.unpack(bytes(row.baseline.answer))
+def _held_against(row: ReplayEffect, came: Answered) -> Side:
+    if came.baseline is not None:
+        return answers.unpack(bytes(came.baseline.answer))
     record = recording.record(row.effect).value if row.effect else None
     return answers.recorded_side(record) if record else None
+
+
+def _came(row: ReplayEffect, came: Answered) -> Side:
+    if isinstance(came, ReplaySample):
+        return answers.unpack(bytes(came.answer or b""))
+    return answers.replayed_side(row)

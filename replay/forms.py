@@ -17,7 +17,7 @@ from rewyn_sdk.facts import as_list, as_object, request_history
 from runs.models import Effect, Family, Run
 from runs.refusals import Refused
 
-NUMBERS = ("top_p", "max_tokens")
+NUMBERS = ("top_p", "max_tokens", "samples")
 SHOWN_MESSAGES = 60
 _RANGE = re.compile(r"(\d{1,9})(?:\s*[-–]\s*(\d{1,9}))?")
 
@@ -110,6 +110,7 @@ class ReplayForm:
         self.strict = given.get("strict") == "1"
         self.top_p = given.get("top_p", "").strip()
         self.max_tokens = given.get("max_tokens", "").strip()
+        self.samples = given.get("samples", "").strip()
         self.tools_off = [name for name in given.getlist("tool_off") if name]
         self.dangling = given.get("dangling", "")
         self.dangling_result = unix(given.get("dangling_result", ""))
@@ -172,7 +173,9 @@ class ReplayForm:
         if self.top_p:
             body["top_p"] = number_of(self.top_p, "top_p")
         if self.max_tokens:
-            body["max_tokens"] = _whole(self.max_tokens)
+            body["max_tokens"] = _whole(self.max_tokens, "max_tokens", "limit of tokens")
+        if self.samples:
+            body["samples"] = _whole(self.samples, "samples", "number of samples")
         if self.tools_off:
             body["tools_off"] = self.tools_off
         if self.replaces_message:
@@ -224,9 +227,9 @@ def number_of(text: str, name: str) -> float:
         raise Refused("invalid", f"The {name} is a number, not “{text[:40]}”.", name) from None
 
 
-def _whole(text: str) -> int:
+def _whole(text: str, field: str, what: str) -> int:
     if not re.fullmatch(r"[0-9]{1,9}", text, re.ASCII):
-        raise Refused("invalid", "The limit of tokens is a whole number.", "max_tokens")
+        raise Refused("invalid", f"The {what} is a whole number.", field)
     return int(text)
 
 

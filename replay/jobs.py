@@ -115,10 +115,11 @@ def queue_all(replays: Sequence[Replay]) -> None:
     Replay.objects.bulk_create(replays, batch_size=QUEUED_AT_ONCE)
 
 
-def calls_of(total: int) -> dict[str, Any]:
+def calls_of(total: int, samples: int = 1) -> dict[str, Any]:
     """How often a replay of so many calls may ask, by what is allowed now."""
-    per_call = settings.REPLAY_CALL_ATTEMPTS
-    return {"total": total, "attempts_per_call": per_call, "at_most": total * per_call}
+    per_call, total = settings.REPLAY_CALL_ATTEMPTS, total * samples
+    asked = {"total": total, "attempts_per_call": per_call, "at_most": total * per_call}
+    return {**asked, "samples": samples} if samples > 1 else asked
 
 
 def ring_waiting(experiment_id: int, most: int = RUNG_AT_ONCE) -> None:

@@ -222,28 +222,15 @@ UNCHANGED = tuple(difference.value for difference in Difference if not differenc
 DIFFERENCE_CHOICES = [(difference.value, difference.label) for difference in Difference]
 
 
-class ReplayEffect(models.Model):
-    """One recorded effect in one replay: what was asked again, and how the answer differs."""
+class Answered(models.Model):
+    """What came back, and how it differs: of a row, and of each of its samples."""
 
-    replay = models.ForeignKey(Replay, models.CASCADE, related_name="rows", db_index=False)
-    effect = models.ForeignKey(Effect, models.CASCADE, related_name="+", null=True)
-    seq = models.PositiveIntegerField()
-    state = models.CharField(max_length=11, choices=CallState.choices)
     difference = models.CharField(max_length=12, choices=DIFFERENCE_CHOICES, blank=True)
     """Empty until there is something to compare."""
     ignored_difference = models.CharField(max_length=12, choices=DIFFERENCE_CHOICES, blank=True)
     """What it would be without the ignore rules of its project; empty where they change nothing."""
     ignored_by = models.JSONField(default=list, blank=True)
     """The names of these rules, as they were then."""
-    proven = models.CharField(max_length=12, choices=Proven.choices, blank=True)
-    attempt = models.PositiveIntegerField(default=0)
-    """The replay's attempt that may write this row."""
-    calls = models.PositiveSmallIntegerField(default=0)
-    calls_allowed = models.PositiveSmallIntegerField(default=0)
-    interruptions = models.PositiveSmallIntegerField(default=0)
-    asked_at = models.DateTimeField(null=True)
-    answered_at = models.DateTimeField(null=True)
-
     summary = models.CharField(max_length=NAME * 2, blank=True)
     changes = models.JSONField(default=list, blank=True)
     """[{"path", "recorded", "replayed"}]: the first changed JSON pointers, values shortened."""
@@ -255,8 +242,7 @@ class ReplayEffect(models.Model):
     """The accepted answer this one was held against, instead of the recorded one."""
     notes = models.JSONField(default=list, blank=True)
     """[{"code", "path", "message"}]: what could not be carried over as recorded."""
-    error_code = models.CharField(max_length=60, blank=True)
-    error_text = models.CharField(max_length=MESSAGE, blank=True)
+    answered_at = models.DateTimeField(null=True)
 
     status_code = models.PositiveSmallIntegerField(null=True)
     request_id = models.CharField(max_length=NAME, blank=True)
@@ -272,12 +258,46 @@ class ReplayEffect(models.Model):
     latency_ms = models.FloatField(null=True)
     first_token_ms = models.FloatField(null=True)
 
-    sent = models.BinaryField(null=True)
-    """The body as sent, zstd."""
     response = models.BinaryField(null=True)
     """The body as received, zstd."""
     answer = models.BinaryField(null=True)
     """What of the answer is compared and shown, JSON, zstd."""
+
+    class Meta:
+        abstract = True
+
+    @property
+    def is_change(self) -> bool:
+        return bool(self.difference) and Difference(self.difference).is_change
+
+
+class ReplayEffect(Answered):
+    """One recorded effect in one replay: what was asked again, and how the answer differs.
+
+    Of a call that is asked several times it holds the worst answer (`samples`).
+    """
+
+    replay = models.ForeignKey(Replay, models.CASCADE, related_name="rows", db_index=False)
+    effect = models.ForeignKey(Effect, models.CASCADE, related_name="+", null=True)
+    seq = models.PositiveIntegerField()
+    state = models.CharField(max_length=11, choices=CallState.choices)
+    proven = models.CharField(max_length=12, choices=Proven.choices, blank=True)
+    attempt = models.PositiveIntegerField(default=0)
+    """The replay's attempt that may write this row."""
+    calls = models.PositiveSmallIntegerField(default=0)
+    calls_allowed = models.PositiveSmallIntegerField(default=0)
+    interruptions = models.PositiveSmallIntegerField(default=0)
+    asked_at = models.DateTimeField(null=True)
+    samples = models.PositiveSmallIntegerField(default=1)
+    """How often it is asked; of more than one each answer is a `ReplaySample`."""
+    spread = models.JSONField(default=dict, blank=True)
+    """Class → how many of the samples; empty of one."""
+
+    error_code = models.CharField(max_length=60, blank=True)
+    error_text = models.CharField(max_length=MESSAGE, blank=True)
+
+    sent = models.BinaryField(null=True)
+    """The body as sent, zstd."""
 
     objects = ReplayEffectQuerySet.as_manager()
 
@@ -303,9 +323,21 @@ class ReplayEffect(models.Model):
     def __str__(self) -> str:
         return f"#{self.seq} of {self.replay_id}"
 
-    @property
-    def is_change(self) -> bool:
-        return bool(self.difference) and Difference(self.difference).is_change
+
+class ReplaySample(Answered):
+    """One of several answers to a call. Written once, when it came."""
+
+    row = models.ForeignKey(ReplayEffect, models.CASCADE, related_name="kept", db_index=False)
+    number = models.PositiveSmallIntegerField()
+    """From 1, in the order they were asked."""
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["row", "number"], name="one_sample_a_number"),
+        ]
+
+    def __str__(self) -> str:
+        return f"sample {self.number} of {self.row_id}"
 
 
 class RunComparison(models.Model):

@@ -178,6 +178,14 @@ def tokens_of(usage: Sequence[tuple[int | None, int | None]], calls: int) -> dic
     }
 
 
+def times(told: dict[str, Any], samples: int) -> dict[str, Any]:
+    """Figures of calls that are asked so often; unknown stays unknown."""
+    return {
+        name: value if value is None or isinstance(value, bool) else value * samples
+        for name, value in told.items()
+    }
+
+
 class _Prompt:
     """The plan of a prompt replay, put together step by step."""
 
@@ -261,11 +269,12 @@ class _Prompt:
     # --- What it takes -----------------------------------------------------------------------
 
     def _calls(self) -> dict[str, Any]:
-        per_call = settings.REPLAY_CALL_ATTEMPTS
+        per_call, total = settings.REPLAY_CALL_ATTEMPTS, len(self.effects) * self.controls.samples
         return {
-            "total": len(self.effects),
+            "total": total,
+            "samples": self.controls.samples,
             "attempts_per_call": per_call,
-            "at_most": len(self.effects) * per_call,
+            "at_most": total * per_call,
             "parallel": settings.REPLAY_PARALLEL_CALLS,
             "timeout_seconds": settings.REPLAY_CALL_TIMEOUT_SECONDS,
             "provider": self.candidate.provider if self.candidate else None,
@@ -278,22 +287,25 @@ class _Prompt:
     def _limits(self, cost: dict[str, Any]) -> dict[str, Any]:
         """The provider's limits; what they will do to this replay goes to warnings and errors."""
         name = self.provider.name if self.provider else ""
-        found = foreseen(self.run.project_id, name, cost["estimate"], len(self.effects))
+        found = foreseen(
+            self.run.project_id, name, cost["estimate"], len(self.effects) * self.controls.samples
+        )
         self.warnings += found.warnings
         self.errors += found.errors
         return found.limits
 
     def _tokens(self) -> dict[str, Any]:
         usage = [(effect.input_tokens, effect.output_tokens) for effect in self.effects]
-        return tokens_of(usage, len(usage))
+        return times(tokens_of(usage, len(usage)), self.controls.samples)
 
     def _cost(self) -> dict[str, Any]:
         """By the recording's tokens at today's price; unknown is null and never zero."""
         costs = [self._cost_of(effect) for effect in self.effects]
         known = [cost for cost in costs if cost is not None]
         recorded = [effect.cost for effect in self.effects if effect.cost is not None]
+        asked = self.controls.samples
         return {
-            "estimate": float(sum(known, Decimal(0))) if known else None,
+            "estimate": float(sum(known, Decimal(0)) * asked) if known else None,
             "complete": len(known) == len(costs),
             "recorded": float(sum(recorded, Decimal(0))) if recorded else None,
             "recorded_complete": len(recorded) == len(costs),
@@ -320,6 +332,8 @@ class _Prompt:
 
     def _changes(self) -> list[dict[str, Any]]:
         changes: list[dict[str, Any]] = []
+        if self.controls.samples > 1:
+            changes.append({"what": "samples", "replayed": self.controls.samples})
         if self.controls.temperature is not None:
             recorded = sorted(self.tried.temperatures)
             told = {"recorded": recorded, "replayed": self.controls.temperature}

@@ -16,7 +16,7 @@ from runs.refusals import Refused
 MODES = ("reconstruct", "prompt", "execute")
 FIELDS = frozenset(
     {"run", "mode", "model", "models", "temperature", "system", "effects", "strict", "plan_only"}
-    | {"top_p", "max_tokens", "message", "tools_off", "dangling", "dangling_result"}
+    | {"top_p", "max_tokens", "message", "tools_off", "dangling", "dangling_result", "samples"}
 )
 MAX_MODELS = 20
 MAX_NAME = 200
@@ -25,6 +25,7 @@ MAX_SYSTEM = 1_000_000
 MAX_TEMPERATURE = 2.0
 MAX_TOKENS = 10_000_000
 MAX_TOOLS_OFF = 500
+MAX_SAMPLES = 20
 OVERRIDES = ("temperature", "system", "top_p", "max_tokens", "message", "tools_off")
 """The fields that change what is asked, beside the model and how calls without results go out."""
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -69,6 +70,8 @@ class Controls:
     """`drop`: calls without a result are left out; else they get one."""
     dangling_result: str | None = None
     """What that result says; None: that there is none."""
+    samples: int = 1
+    """How often each call is asked."""
 
     def as_json(self) -> dict[str, Any]:
         """Only what was asked for, as the row keeps it."""
@@ -86,6 +89,8 @@ class Controls:
             asked["message"] = asdict(self.message)
         if self.tools_off:
             asked["tools_off"] = list(self.tools_off)
+        if self.samples > 1:
+            asked["samples"] = self.samples
         return {**asked, "strict": True} if self.strict else asked
 
     @classmethod
@@ -102,6 +107,7 @@ class Controls:
             tuple(kept.get("tools_off", ())),
             kept.get("dangling"),
             kept.get("dangling_result"),
+            kept.get("samples", 1),
         )
 
     @property
@@ -140,6 +146,7 @@ def read_question(body: Any) -> Question:
         _message(body.get("message")),
         _tools_off(body.get("tools_off")),
         *_dangling(body),
+        _samples(body.get("samples")),
     )
     mode, plan_only = _mode(body, candidates, controls), flag(body.get("plan_only"), "plan_only")
     return Question(_run(body.get("run")), mode, candidates, controls, plan_only)
@@ -147,7 +154,8 @@ def read_question(body: Any) -> Question:
 
 def mode_of(candidates: tuple[Candidate, ...], controls: Controls) -> str:
     """The mode that follows from what is changed."""
-    asks = bool(candidates) or controls.changes_prompt or controls.effects is not None
+    chosen = controls.effects is not None or controls.samples > 1
+    asks = bool(candidates) or controls.changes_prompt or chosen
     return "prompt" if asks else "reconstruct"
 
 
@@ -162,7 +170,7 @@ def _mode(body: dict[str, Any], candidates: tuple[Candidate, ...], controls: Con
         text = "Re-execution needs a target that runs your code; none can be configured yet."
         raise Refused("mode_not_available", text, field="mode")
     if mode == "reconstruct" and follows == "prompt":
-        given = ("models", "model", *OVERRIDES, "dangling", "dangling_result", "effects")
+        given = ("models", "model", *OVERRIDES, "dangling", "dangling_result", "effects", "samples")
         changed = next(name for name in given if body.get(name) is not None)
         raise Refused("invalid", "A reconstruction changes nothing; use `prompt`.", field=changed)
     return str(mode)
@@ -216,6 +224,15 @@ def _max_tokens(value: Any) -> int | None:
     if type(value) is not int or not 1 <= value <= MAX_TOKENS:
         text = f"A limit of tokens is a whole number from 1 to {MAX_TOKENS:,}."
         raise Refused("invalid", text, field="max_tokens")
+    return value
+
+
+def _samples(value: Any) -> int:
+    if value is None:
+        return 1
+    if type(value) is not int or not 1 <= value <= MAX_SAMPLES:
+        text = f"The number of samples is a whole number from 1 to {MAX_SAMPLES}."
+        raise Refused("invalid", text, field="samples")
     return value
 
 

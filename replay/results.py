@@ -17,7 +17,8 @@ from django.utils import timezone
 
 from replay.differences import Difference
 from replay.lease import Lease
-from replay.models import UNCHANGED, CallState, Replay, ReplayEffect, ReplayMode
+from replay.models import UNCHANGED, CallState, Replay, ReplayEffect, ReplayMode, ReplaySample
+from replay.questions import Controls
 from replay.states import effect_move
 
 KEPT_MISMATCHES = 200
@@ -99,6 +100,22 @@ def answer(lease: Lease, row_id: int, **columns: Any) -> bool:
     return _over(lease, _moved(lease, row_id, "answer", **columns))
 
 
+def sample(
+    lease: Lease, row_id: int, number: int, columns: dict[str, Any], together: dict[str, Any] | None
+) -> bool:
+    """Store one of several answers; with the last the row has an answer, `together`."""
+    columns = {"answered_at": timezone.now(), **columns}
+    event = "sample" if together is None else "answer"
+    told = {"error_code": "", "error_text": "", **(together or {})}
+    if together is not None:
+        told["answered_at"] = columns["answered_at"]
+    with transaction.atomic():
+        stored = _moved(lease, row_id, event, **told)
+        if stored:
+            ReplaySample.objects.create(row_id=row_id, number=number, **columns)
+    return stored if together is None else _over(lease, stored)
+
+
 def put_off(lease: Lease, row_id: int, **columns: Any) -> bool:
     """The provider asks for patience: the row waits for its next call."""
     return _moved(lease, row_id, "put_off", **columns)
@@ -122,10 +139,11 @@ def renew(replays: Sequence[int], attempts_per_call: int) -> int:
     rows = ReplayEffect.objects.filter(replay__in=replays, state__in=move.sources)
     return rows.update(
         state=move.target,
-        calls_allowed=F("calls") + attempts_per_call,
+        calls_allowed=F("calls") + attempts_per_call * F("samples"),
         difference="",
         ignored_difference="",
         ignored_by=[],
+        spread={},
         error_code="",
         error_text="",
     )
@@ -162,10 +180,11 @@ def totals(replay: Replay) -> dict[str, Any]:
         old_latency=Sum("effect__duration_ms", filter=answered),
         **{f"new_{name}": Sum(name, filter=answered) for name in TOKENS},
     )
-    return _columns(sums)
+    return _columns(sums, Controls.of_json(replay.controls).samples)
 
 
-def _columns(sums: dict[str, Any]) -> dict[str, Any]:
+def _columns(sums: dict[str, Any], samples: int) -> dict[str, Any]:
+    """The recording counts as often as each call was asked: both sides are of as many answers."""
     count, old = sums["answered"], sums["old_answered"]
     return {
         "changed": sums["changed"],
@@ -176,14 +195,18 @@ def _columns(sums: dict[str, Any]) -> dict[str, Any]:
         "cost": _storable(sums["new_cost"]),
         "cost_complete": count > 0 and sums["priced"] == count,
         "latency_ms": sums["new_latency"],
-        "original_input_tokens": sums["old_input"],
-        "original_output_tokens": sums["old_output"],
+        "original_input_tokens": _times(samples, sums["old_input"]),
+        "original_output_tokens": _times(samples, sums["old_output"]),
         "original_tokens_complete": old > 0 and sums["old_counted"] == old,
-        "original_cost": _storable(sums["old_cost"]),
+        "original_cost": _storable(_times(samples, sums["old_cost"])),
         "original_cost_complete": old > 0 and sums["old_priced"] == old,
         # Part of the times beside all of the new ones would compare nothing.
         "original_latency_ms": sums["old_latency"] if sums["old_timed"] == count else None,
     }
+
+
+def _times(samples: int, one: Any) -> Any:
+    return None if one is None else one * samples
 
 
 def _storable(cost: Decimal | None) -> Decimal | None:

@@ -45,6 +45,12 @@ EFFECT_MOVES = (
         "answered",
         "the answer is stored; it is never asked again",
     ),
+    Move(
+        "sample",
+        ("in_flight", "interrupted"),
+        "pending",
+        "one of several samples is stored; the next one is due",
+    ),
     Move("put_off", ("in_flight",), "pending", "429 or 5xx: asked again after a wait"),
     Move("refuse", ("in_flight", "pending", "interrupted"), "failed", "no further call is allowed"),
     Move("interrupt", ("in_flight",), "interrupted", "the worker died during the call"),

@@ -8,7 +8,7 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schem
 
 from replay.differences import Difference
 from replay.models import CallState, Proven, ReplayMode, ReplayStatus
-from replay.questions import MAX_MODELS, MAX_TEMPERATURE
+from replay.questions import MAX_MODELS, MAX_SAMPLES, MAX_TEMPERATURE
 from replay.results import TOKENS
 
 Schema = dict[str, Any]
@@ -120,10 +120,28 @@ ROW = _object(
         "changes": _listed(_object({"path": _TEXT, "recorded": {}, "replayed": {}})),
         "notes": _listed(_object({"code": _TEXT, "path": _TEXT, "message": _TEXT})),
         "error": {"type": ["object", "null"]},
+        "samples": {**_COUNT, "description": "How often it is asked"},
+        "spread": {
+            "type": ["object", "null"],
+            "additionalProperties": _COUNT,
+            "description": "Class → how many of the samples; the row is the worst",
+        },
         "calls": _COUNT,
         "calls_allowed": _COUNT,
         "interruptions": _COUNT,
         "recorded": _SIDE,
+        "replayed": _SIDE,
+    }
+)
+SAMPLE = _object(
+    {
+        "number": _COUNT,
+        "class": {"type": "string", "enum": [d.value for d in Difference]},
+        "changed": _FLAG,
+        "ignored": IGNORED,
+        "summary": _TEXT,
+        "changes": _listed(_object({"path": _TEXT, "recorded": {}, "replayed": {}})),
+        "answer": {"type": "object"},
         "replayed": _SIDE,
     }
 )
@@ -148,6 +166,8 @@ QUESTION = _object(
         "dangling_result": {"type": "string", "description": "The result to supply for them"},
         "effects": {**_listed({"type": "integer", "minimum": 1}),
                     "description": "Positions of the model calls to replay; left out: all"},
+        "samples": {"type": "integer", "minimum": 1, "maximum": MAX_SAMPLES,
+                    "description": "How often each call is asked; each answer is kept"},
         "strict": {"type": "boolean", "description": "Stop at the first answer that differs"},
         "plan_only": {"type": "boolean", "description": "Answer the plan; send and store nothing"},
     },
@@ -205,6 +225,12 @@ list_rows = extend_schema(
         _LIMIT,
     ],
     responses={200: _page(ROW, "integer"), **_REFUSALS},
+)
+list_samples = extend_schema(
+    operation_id="list_replay_samples",
+    tags=["replays"],
+    description="Every answer to a call that is asked several times, in the order they were asked.",
+    responses={200: _object({"results": _listed(SAMPLE)}), 404: _ERROR},
 )
 cancel_replay = extend_schema(
     operation_id="cancel_replay",

@@ -8,8 +8,10 @@ from typing import Any
 from django.db.models import Count
 from django.urls import reverse
 
+from replay import answers
+from replay.compare import document
 from replay.differences import Difference
-from replay.models import CallState, Replay, ReplayEffect
+from replay.models import Answered, CallState, Replay, ReplayEffect, ReplaySample
 from replay.results import TOKENS, so_far
 from replay.start import Planned
 from runs.api.shapes import dollars
@@ -92,7 +94,7 @@ def _figures(replay: Replay) -> dict[str, Any]:
     }
 
 
-def tokens(row: Replay | ReplayEffect | Effect) -> dict[str, int | None]:
+def tokens(row: Replay | Answered | Effect) -> dict[str, int | None]:
     """The parts as reported, and input and output together where both are known."""
     asked, said = row.input_tokens, row.output_tokens
     total = None if asked is None or said is None else asked + said
@@ -134,6 +136,8 @@ def row_shape(row: ReplayEffect) -> dict[str, Any]:
         "changes": row.changes,
         "notes": row.notes,
         "error": _error(row.error_code, row.error_text),
+        "samples": row.samples,
+        "spread": row.spread or None,
         "calls": row.calls,
         "calls_allowed": row.calls_allowed,
         "interruptions": row.interruptions,
@@ -142,7 +146,7 @@ def row_shape(row: ReplayEffect) -> dict[str, Any]:
     }
 
 
-def _ignored(row: ReplayEffect) -> dict[str, Any] | None:
+def _ignored(row: Answered) -> dict[str, Any] | None:
     """The class it would have without the ignore rules, and which these are."""
     if not row.ignored_difference:
         return None
@@ -163,7 +167,21 @@ def _recorded(row: ReplayEffect) -> dict[str, Any] | None:
     }
 
 
-def _replayed(row: ReplayEffect) -> dict[str, Any] | None:
+def sample_shape(sample: ReplaySample) -> dict[str, Any]:
+    """One of several answers to a call."""
+    return {
+        "number": sample.number,
+        "class": sample.difference,
+        "changed": sample.is_change,
+        "ignored": _ignored(sample),
+        "summary": sample.summary,
+        "changes": sample.changes,
+        "answer": document(answers.unpack(bytes(sample.answer or b""))),
+        "replayed": _replayed(sample),
+    }
+
+
+def _replayed(row: Answered) -> dict[str, Any] | None:
     if row.status_code is None and row.answered_at is None:
         return None
     return {

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from replay.api import compare, experiments, ignore_rules, providers, review, views
+from runs import urls as _runs  # noqa: F401  (registers `seq`)
 
 app_name = "replay-api"
 one = "experiments/<slug:experiment_id>"
@@ -15,6 +16,11 @@ urlpatterns = [
     path("replays", views.ReplaysView.as_view(), name="replays"),
     path("replays/<slug:replay_id>", views.ReplayView.as_view(), name="replay"),
     path("replays/<slug:replay_id>/effects", views.ReplayEffectsView.as_view(), name="effects"),
+    path(
+        "replays/<slug:replay_id>/effects/<seq:seq>/samples",
+        views.ReplaySamplesView.as_view(),
+        name="samples",
+    ),
     path("replays/<slug:replay_id>/cancel", views.CancellationView.as_view(), name="cancel"),
     path("replays/<slug:replay_id>/retry", views.RetryView.as_view(), name="retry"),
     path("experiments", experiments.ExperimentsView.as_view(), name="experiments"),

@@ -14,8 +14,9 @@ from replay import jobs
 from replay.api import docs
 from replay.api.asking import asker_of, read_json
 from replay.api.paging import bounded, keyset, word
-from replay.api.shapes import planned_shape, replay_line, replay_shape, row_shape
+from replay.api.shapes import planned_shape, replay_line, replay_shape, row_shape, sample_shape
 from replay.models import Replay, ReplayEffect, ReplayMode, ReplayStatus
+from replay.modes import samples
 from replay.questions import read_question
 from replay.start import plans, start
 from runs.accounts.models import Scope
@@ -73,6 +74,19 @@ class ReplayEffectsView(APIView):
         found = list(rows.filter(seq__gt=after)[: limit + 1])
         following = found[limit - 1].seq if len(found) > limit else None
         return Response({"results": [row_shape(r) for r in found[:limit]], "next": following})
+
+
+class ReplaySamplesView(APIView):
+    scope: ClassVar[Scope] = Scope.READ
+
+    @docs.list_samples
+    def get(self, request: Request, replay_id: str, seq: int) -> Response:
+        """Every answer to one call; of a call that is asked once there are none beside the row."""
+        rows = ReplayEffect.objects.filter(replay=_replay(request, replay_id), seq=seq)
+        row = rows.only("pk").first()
+        if row is None:
+            raise Http404
+        return Response({"results": [sample_shape(one) for one in samples.kept(row)]})
 
 
 class CancellationView(APIView):

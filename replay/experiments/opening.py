@@ -203,5 +203,5 @@ def _plan(run: Run, column: ExperimentCandidate) -> dict[str, Any]:
         "candidate": str(column),
         "total": run.model_count,
         "effects": None,
-        "calls": jobs.calls_of(run.model_count),
+        "calls": jobs.calls_of(run.model_count, column.controls.get("samples", 1)),
     }

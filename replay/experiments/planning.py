@@ -16,7 +16,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from replay.experiments.asked import MAX_CELLS, Wanted
-from replay.plan import SAYS, make_plan, tokens_of
+from replay.plan import SAYS, make_plan, times, tokens_of
 from runs.accounts.models import Project
 from runs.models import Effect, Family, Run
 from runs.prices import cost_of
@@ -106,13 +106,13 @@ def _part(
     project: Project, one: Wanted, usage: Sequence[Tokens], runs: Sequence[Run], tried: Tried
 ) -> dict[str, Any]:
     """The plan of one candidate."""
-    calls = sum(run.model_count for run in runs)
+    calls, samples = sum(run.model_count for run in runs), one.controls.samples
     return {
         "model": str(one.model),
         "controls": one.controls.as_json(),
-        "calls": calls,
-        "tokens": tokens_of(usage, calls),
-        "cost": _cost(project, one, usage, calls),
+        "calls": calls * samples,
+        "tokens": times(tokens_of(usage, calls), samples),
+        "cost": times(_cost(project, one, usage, calls), samples),
         "checked_runs": tried.runs,
         "notes": _told(tried.notes),
         "warnings": _told(tried.warnings),

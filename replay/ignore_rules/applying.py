@@ -19,8 +19,16 @@ from django.db.models import Q
 from replay.experiments import cells
 from replay.ignore_rules.keeping import rules_of
 from replay.ignore_rules.rule import Rule
-from replay.ignore_rules.stored import DIFFERS, again, answered_in, became, replays_of, with_both
-from replay.models import Replay, ReplayEffect
+from replay.ignore_rules.stored import (
+    DIFFERS,
+    Held,
+    again,
+    answered_in,
+    became,
+    replays_of,
+    with_both,
+)
+from replay.models import Replay, ReplayEffect, ReplaySample
 from replay.modes import verdict
 from replay.review.models import VERDICTS, Divergence
 from replay.review.noting import Ruled, note
@@ -117,16 +125,16 @@ def _apply_to(
     changes = []
     for row in rows:
         held = again(row, rules)
-        what = became(row, held[0]) if held else ""
+        what = became(row, held.found) if held else ""
         if held and what:
-            changes.append((row, what, held[1]))
+            changes.append((row, what, held))
     if changes:
         _write(replay, changes, by, done)
 
 
 def _write(
     replay: Replay,
-    changes: Sequence[tuple[ReplayEffect, str, dict[str, Any]]],
+    changes: Sequence[tuple[ReplayEffect, str, Held]],
     by: Decider,
     done: Applied,
 ) -> None:
@@ -139,12 +147,12 @@ def _write(
             return  # it is being asked again
         judged = Divergence.objects.filter(replay=replay, is_current=True, state__in=VERDICTS)
         kept = set(judged.values_list("seq", flat=True))
-        for row, what, columns in changes:
+        for row, what, held in changes:
             if row.seq in kept:
                 counts["judged"] += 1
-            elif _change(row, columns):
+            elif _change(row, held):
                 counts[what] += 1
-                names[row.seq] = columns["ignored_by"] or row.ignored_by
+                names[row.seq] = held.columns["ignored_by"] or row.ignored_by
         if names:
             note(replay, Ruled(names, by))
             mine.update(**verdict.anew(replay))
@@ -153,10 +161,14 @@ def _write(
         setattr(done, name, getattr(done, name) + count)
 
 
-def _change(row: ReplayEffect, columns: dict[str, Any]) -> bool:
+def _change(row: ReplayEffect, held: Held) -> bool:
     """Whether the row was still as it was read, and is as the rules make it now."""
     was = {
         name: getattr(row, name)
         for name in ("pk", "attempt", "state", "difference", "ignored_difference")
     }
-    return bool(ReplayEffect.objects.filter(**was).update(**columns))
+    if not ReplayEffect.objects.filter(**was).update(**held.columns):
+        return False
+    for pk, columns in held.samples.items():
+        ReplaySample.objects.filter(pk=pk).update(**columns)
+    return True

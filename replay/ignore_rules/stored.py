@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -10,10 +11,10 @@ from django.db.models import Q, QuerySet
 from replay import answers, recording
 from replay.compare import Comparison
 from replay.comparing import judged
-from replay.dialects.answer import Answer
 from replay.differences import Difference
 from replay.ignore_rules.rule import Rule, of_effect
-from replay.models import UNCHANGED, CallState, Replay, ReplayEffect, ReplayMode
+from replay.models import UNCHANGED, Answered, CallState, Replay, ReplayEffect, ReplayMode
+from replay.modes import samples
 from replay.states import FINAL
 from runs.accounts.models import Project
 
@@ -38,16 +39,48 @@ def with_both(rows: QuerySet[ReplayEffect]) -> QuerySet[ReplayEffect]:
     return whole.select_related("effect", "baseline").defer("sent", "response")
 
 
-def again(row: ReplayEffect, rules: Sequence[Rule]) -> tuple[Comparison, dict[str, Any]] | None:
-    """The comparison of a row under rules, and its columns; held against the baseline it was held
-    against, no other. None where there is nothing to compare."""
-    answer, effect = answers.replayed_side(row), row.effect
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The comparison of a row under rules, and its columns; those of its samples by their keys."""
+
+    found: Comparison
+    columns: dict[str, Any]
+    samples: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+
+def again(row: ReplayEffect, rules: Sequence[Rule]) -> Held | None:
+    """A row held against its recording again, and against the baseline it was held against, no
+    other. None where there is nothing to compare."""
+    effect = row.effect
     record = recording.record(effect).value if effect else None
-    if not isinstance(answer, Answer) or record is None or effect is None:
+    if record is None or effect is None or not row.answer:
         return None
-    accepted = [row.baseline] if row.baseline else []
-    found, columns = judged(record, answer, of_effect(rules, effect.key), lambda asked: accepted)
+    own = of_effect(rules, effect.key)
+    return _all(row, record, own) if row.samples > 1 else Held(*_one(row, record, own))
+
+
+def _one(
+    of: Answered, record: dict[str, Any], rules: Sequence[Rule]
+) -> tuple[Comparison, dict[str, Any]]:
+    answer, accepted = answers.unpack(bytes(of.answer or b"")), [of.baseline] if of.baseline else []
+    found, columns = judged(record, answer, rules, lambda asked: accepted)
     return found, {"baseline": None, **columns}
+
+
+def _all(row: ReplayEffect, record: dict[str, Any], rules: Sequence[Rule]) -> Held:
+    kept, changed = samples.kept(row), {}
+    for sample in kept:
+        changed[sample.pk] = _one(sample, record, rules)[1]
+        for name, value in changed[sample.pk].items():
+            setattr(sample, name, value)
+    columns = samples.together(kept)
+    ignored = columns["ignored_difference"]
+    found = Comparison(
+        Difference(columns["difference"]),
+        ignored=Difference(ignored) if ignored else None,
+        rules=tuple(columns["ignored_by"]),
+    )
+    return Held(found, columns, changed)
 
 
 def became(row: ReplayEffect, found: Comparison) -> str:

@@ -56,8 +56,8 @@ def preview(project: Project, given: Mapping[str, Any]) -> Tried:
             break
         tried.differ += 1
         held = again(row, (*others, made))
-        if held is not None and made.name in held[0].rules:
-            _count(tried, row, held[0])
+        if held is not None and made.name in held.found.rules:
+            _count(tried, row, held.found)
     return tried
 
 

@@ -24,10 +24,12 @@ from replay import answers, recording, results
 from replay.compare import Comparison, compare
 from replay.comparing import compared, judged
 from replay.dialects import Answer
+from replay.differences import Difference
 from replay.ignore_rules.keeping import rules_of
 from replay.ignore_rules.rule import of_effect
 from replay.lease import Lease, Stopped, stop
-from replay.models import MESSAGE, CallState, Replay, ReplayEffect
+from replay.models import MESSAGE, CallState, Replay, ReplayEffect, ReplaySample
+from replay.modes import samples
 from replay.modes.flights import Flights, Landed
 from replay.modes.verdict import verdict
 from replay.outcome import Outcome
@@ -89,6 +91,7 @@ def _rows(lease: Lease) -> list[ReplayEffect]:
     named = plan["effects"]
     wanted = None if named is None else set(named)
     most = plan["total"] if wanted is None else None
+    times = Controls.of_json(lease.replay.controls).samples
     return [
         ReplayEffect(
             replay=lease.replay,
@@ -96,7 +99,8 @@ def _rows(lease: Lease) -> list[ReplayEffect]:
             seq=seq,
             state=CallState.PENDING,
             attempt=lease.attempt,
-            calls_allowed=plan["calls"]["attempts_per_call"],
+            samples=times,
+            calls_allowed=plan["calls"]["attempts_per_call"] * times,
         )
         for pk, seq in effects.order_by("seq").values_list("pk", "seq")[:most]
         if wanted is None or seq in wanted
@@ -112,6 +116,13 @@ class _Waiting:
     record: dict[str, Any] = field(default_factory=dict)
     admitted: int | None = None
     """The call that the provider's limits let through, while it is in flight."""
+    spent: int = 0
+    """Calls of the row before this sample."""
+
+
+def _waiting(row: ReplayEffect) -> _Waiting:
+    """A row that is due. Each sample has the attempts of a call, whatever was asked before it."""
+    return _Waiting(row, spent=row.calls if row.samples > 1 else 0)
 
 
 class _Asking:
@@ -133,9 +144,10 @@ class _Asking:
         self.spent: limits.Spent | None = None
         self.accepted = baselines.Accepted(lease.replay.project_id)
         self.rules = rules_of(lease.replay.project_id)
+        self.attempts = int(lease.replay.plan["calls"]["attempts_per_call"])
         rows = ReplayEffect.objects.filter(replay=lease.replay).for_list()
         open_rows = rows.exclude(state__in=(CallState.ANSWERED, CallState.FAILED))
-        self.waiting = [(0.0, row.seq, _Waiting(row)) for row in open_rows]
+        self.waiting = [(0.0, row.seq, _waiting(row)) for row in open_rows]
 
     def drive(self) -> None:
         while self.flights.count or (self.waiting and not self._is_settled()):
@@ -274,19 +286,34 @@ class _Asking:
             self._fail(waiting, result)
 
     def _store(self, waiting: _Waiting, result: Result, answer: Answer) -> None:
-        found, judged = self._judged(waiting, answer)
-        stored = results.answer(
-            self.lease,
-            waiting.row.pk,
-            answer=answers.pack(answer),
-            model=clean(answer.model or "")[:NAME],
-            finish_reason=clean(answer.finish_reason or "")[:40],
+        row, (found, judged) = waiting.row, self._judged(waiting, answer)
+        columns = {
+            "answer": answers.pack(answer),
+            "model": clean(answer.model or "")[:NAME],
+            "finish_reason": clean(answer.finish_reason or "")[:40],
             **judged,
             **_exchanged(result),
             **self._usage(answer),
-        )
-        if stored and found.difference.is_change and self.controls.strict:
+        }
+        if row.samples > 1:
+            columns.pop("sent")
+            differs = self._sample(waiting, columns)
+        else:
+            differs = results.answer(self.lease, row.pk, **columns) and found.difference.is_change
+        if differs and self.controls.strict:
             self.halted = True
+
+    def _sample(self, waiting: _Waiting, columns: dict[str, Any]) -> bool:
+        """Store one of several answers, and ask the next; whether all are there and one differs."""
+        row = waiting.row
+        all_of_it = [*samples.kept(row), ReplaySample(**columns)]
+        number = len(all_of_it)
+        together = samples.together(all_of_it) if number >= row.samples else None
+        stored = results.sample(self.lease, row.pk, number, columns, together)
+        if stored and together is None:
+            waiting.spent = row.calls
+            heapq.heappush(self.waiting, (0.0, row.seq, waiting))
+        return stored and together is not None and Difference(together["difference"]).is_change
 
     def _judged(self, waiting: _Waiting, answer: Answer) -> tuple[Comparison, dict[str, Any]]:
         key = waiting.row.effect.key if waiting.row.effect else ""
@@ -296,7 +323,9 @@ class _Asking:
     def _fail(self, waiting: _Waiting, result: Result) -> None:
         row, error = waiting.row, result.error
         assert error is not None
-        wait = next_wait(row.calls, error, most=row.calls_allowed, jitter=random.random())
+        most = row.calls_allowed if row.samples == 1 else self.attempts
+        calls = row.calls - waiting.spent
+        wait = next_wait(calls, error, most=most, jitter=random.random())
         side = answers.failed_side(error)
         told = {"error_code": side.code[:60], "error_text": clean(error.message)[:MESSAGE]}
         if wait is not None:
@@ -308,6 +337,9 @@ class _Asking:
             **compared(compare(recorded, side), recorded, side),
             **_exchanged(result),
         }
+        if row.samples > 1:
+            came = [one.difference for one in samples.kept(row)]
+            columns["spread"] = samples.spread([*came, columns["difference"]])
         results.refuse(
             self.lease, row.pk, code=told["error_code"], text=told["error_text"], **columns
         )

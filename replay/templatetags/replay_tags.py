@@ -12,7 +12,7 @@ from django.utils.safestring import mark_safe
 from replay import figures
 from replay.differences import Difference
 from replay.figures import Shift
-from replay.models import Replay, ReplayEffect, ReplayMode
+from replay.models import Replay, ReplayEffect, ReplayMode, ReplaySample
 from replay.review.clusters import general
 from replay.sides import Block, Piece
 from runs.messages.loose import clean
@@ -39,8 +39,10 @@ def replay_status(replay: Replay) -> str:
 
 
 @register.simple_tag
-def class_tag(row: ReplayEffect) -> str:
+def class_tag(row: ReplayEffect | ReplaySample) -> str:
     """The class of a row; where there is none yet, how far its call is."""
+    if isinstance(row, ReplaySample):
+        return difference_tag(row.difference)
     if row.proven and row.difference == Difference.SAME:
         return format_html(
             '<span class="tag {}">{}</span>', _PROVEN_TONES.get(row.proven, "muted"), row.proven
@@ -49,9 +51,20 @@ def class_tag(row: ReplayEffect) -> str:
         tone = "warn" if row.state == "interrupted" else "muted"
         told = _STATES.get(row.state, row.state)
         return format_html('<span class="tag {}">{}</span>', tone, told)
-    difference = Difference(row.difference)
+    return difference_tag(row.difference)
+
+
+def difference_tag(name: str) -> str:
+    difference = Difference(name)
     tone = CLASS_TONES.get(difference, "bad")
     return format_html('<span class="tag {}">{}</span>', tone, difference.label)
+
+
+@register.filter
+def spread_told(row: ReplayEffect) -> str:
+    """`4 same, 1 facts`: the classes of a row's samples, from mild to severe."""
+    counts = [(name, row.spread.get(name)) for name in Difference]
+    return ", ".join(f"{count} {name.label}" for name, count in counts if count)
 
 
 @register.simple_tag(takes_context=True)
@@ -67,7 +80,7 @@ def replay_row(context: template.Context, row: ReplayEffect) -> str:
         _address(context, replay, row),
         lane_of(effect.family) if effect else "custom",
         clean(effect.name or effect.key) if effect else "",
-        clean(row.summary or row.error_text),
+        _says(row),
         format_html(_INTERRUPTED, row.interruptions) if row.interruptions else "",
         class_tag(row),
         money.tone,
@@ -75,6 +88,11 @@ def replay_row(context: template.Context, row: ReplayEffect) -> str:
         time.tone,
         time.by,
     )
+
+
+def _says(row: ReplayEffect) -> str:
+    told = clean(row.summary or row.error_text)
+    return f"{spread_told(row)}: {told}" if row.spread else told
 
 
 def _address(context: template.Context, replay: Replay, row: ReplayEffect) -> str:

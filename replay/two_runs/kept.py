@@ -100,7 +100,7 @@ def compared(a: Run, b: Run) -> Compared:
     kept = RunComparison.objects.filter(a=a, b=b, state=state).values_list("rows", flat=True)
     if data := kept.first():
         found = orjson.loads(segments.decompress(data))
-        return Compared(a, b, [Row(*row, rules=tuple(rules)) for *row, rules in found])
+        return Compared(a, b, [Row(*row, tuple(rules)) for *row, rules in found])
     rows = list(_compare(_effects(a), _effects(b), rules))
     _keep(a, b, state, rows)
     return Compared(a, b, rows)

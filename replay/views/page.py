@@ -15,7 +15,9 @@ from django.views.decorators.vary import vary_on_headers
 
 from replay import jobs
 from replay.beside import both_sides
-from replay.models import Replay, ReplayEffect, ReplayEffectQuerySet, ReplayMode
+from replay.models import Replay, ReplayEffect, ReplayEffectQuerySet, ReplayMode, ReplaySample
+from replay.modes import samples
+from replay.questions import MAX_SAMPLES
 from replay.results import so_far
 from replay.sides import SHOWS, Show
 from replay.views.access import get_replay_or_404
@@ -35,6 +37,7 @@ class PlaceForm(forms.Form):
     show = forms.ChoiceField(choices=[(show, show) for show in SHOWS], required=False)
     changed = forms.BooleanField(required=False)
     ignored = forms.BooleanField(required=False)
+    sample = forms.IntegerField(min_value=1, max_value=MAX_SAMPLES, required=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ class Place:
     show: Show
     changed: bool
     ignored: bool = False
+    sample: int | None = None
 
     @property
     def narrows(self) -> str:
@@ -68,7 +72,7 @@ class Place:
         chosen = given.get("show")
         show = next((show for show in SHOWS if show == chosen), SHOWS[0])
         narrowed = bool(given.get("changed")), bool(given.get("ignored"))
-        return cls(given.get("at"), given.get("after") or 0, show, *narrowed)
+        return cls(given.get("at"), given.get("after") or 0, show, *narrowed, given.get("sample"))
 
 
 @require_safe
@@ -115,10 +119,14 @@ def _selected(replay: Replay, place: Place) -> dict[str, Any]:
         return {"row": None, "place": place}
     rows = ReplayEffect.objects.filter(replay=replay).order_by("seq")
     differing = rows.ignored() if place.ignored else rows.changed()
+    kept = samples.kept(row) if row.samples > 1 else []
+    came = next((one for one in kept if one.number == place.sample), row)
     return {
         "row": row,
         "place": place,
-        "sides": both_sides(row, place.show) if replay.mode == ReplayMode.PROMPT else None,
+        "kept": kept,
+        "came": came,
+        "sides": both_sides(row, place.show, came) if replay.mode == ReplayMode.PROMPT else None,
         "shows": [(show, show.upper() if show == "json" else show.title()) for show in SHOWS],
         "following": differing.filter(seq__gt=row.seq).values_list("seq", flat=True).first(),
         "previous": differing.filter(seq__lt=row.seq).values_list("seq", flat=True).last(),
@@ -162,6 +170,10 @@ def body(request: HttpRequest, slug: str, replay_id: str, seq: int, side: str) -
     replay = get_replay_or_404(request, slug, replay_id)
     row = ReplayEffect.objects.filter(replay=replay, seq=seq).first()
     data = getattr(row, side) if row is not None and side in BODIES else None
+    sample = Place.of(request).sample
+    if row is not None and side == "response" and sample is not None:
+        of_sample = ReplaySample.objects.filter(row=row, number=sample)
+        data = of_sample.values_list("response", flat=True).first()
     if data is None:
         raise Http404
     answer = HttpResponse(segments.decompress(data), content_type="text/plain; charset=utf-8")

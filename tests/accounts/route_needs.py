@@ -170,6 +170,7 @@ NEEDS: dict[str, dict[str, str]] = {
     "replay-api:replays": {"GET": "scope:read", "POST": "scope:replay"},
     "replay-api:replay": {"GET": "scope:read"},
     "replay-api:effects": {"GET": "scope:read"},
+    "replay-api:samples": {"GET": "scope:read"},
     "replay-api:cancel": {"POST": "scope:replay"},
     "replay-api:retry": {"POST": "scope:replay"},
     "replay-api:ignore-rules": {"GET": "scope:read", "PUT": "scope:admin"},

@@ -1,0 +1,194 @@
+"""A call asked several times: each answer kept, the row the worst, nothing asked again."""
+
+from __future__ import annotations
+
+import factories
+import pytest
+
+from replay import jobs
+from replay.ignore_rules import applying, keeping
+from replay.models import Divergence, Replay, ReplayEffect, ReplaySample
+from replay.modes import samples
+from replay.questions import read_question
+from replay.review.people import Decider
+from replay.start import plans, start
+from runs.models import Run
+from runs.refusals import Refused
+
+USED = {"input_tokens": 1000, "output_tokens": 100, "total_tokens": 1100}
+SAME, OTHER = {"answer": {"text": "It is 5 EUR."}}, {"answer": {"text": "It is 7 EUR."}}
+USING = {"answer": {"text": "It is 5 EUR.", "usage": {"input": 1000, "output": 100}}}
+BUSY = {"answer": {"error": {"status": 500, "message": "try again"}}}
+BROKEN = {"answer": {"error": {"status": 400, "message": "no"}}}
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch):
+    monkeypatch.setattr("replay.modes.prompt.next_wait", _at_once)
+
+
+def _at_once(attempt, error, *, most, jitter):
+    return 0.0 if error.retryable and attempt < most else None
+
+
+@pytest.fixture
+def run(store) -> Run:
+    said = [factories.completion(n, f"Hi {n}", "It is 5 EUR.", usage=USED) for n in (1, 2)]
+    return store(factories.log(*said))
+
+
+def asked(run: Run, **body) -> Replay:
+    question = read_question({"run": "run-1", "models": ["openai:gpt-4o"], **body})
+    return start(run, question, jobs.Asker()).replays[0]
+
+
+def done(replay: Replay) -> Replay:
+    jobs.run_job(replay.public_id)
+    return Replay.objects.get(pk=replay.pk)
+
+
+def test_the_plan_counts_every_sample(run, provider):
+    provider(SAME)
+    question = read_question({"run": "run-1", "models": ["openai:gpt-4o"], "samples": 5})
+    [one] = plans(run, question)
+    assert (one.plan["total"], one.plan["calls"]["total"], one.plan["calls"]["at_most"]) == (
+        2,
+        10,
+        40,
+    )
+    # gpt-4o: $2.50 and $10 a million tokens, 0.0035 a call
+    assert one.plan["cost"]["estimate"] == pytest.approx(0.035)
+    assert one.plan["tokens"] == {"input": 10_000, "output": 1000, "complete": True}
+
+
+@pytest.mark.parametrize("wrong", [0, 21, 1.5, "2", True])
+def test_a_number_of_samples_that_cannot_be_is_refused(wrong):
+    with pytest.raises(Refused) as refused:
+        read_question({"run": "r", "samples": wrong})
+    assert refused.value.field == "samples"
+
+
+def test_the_row_is_the_worst_and_says_the_spread(run, provider, api):
+    fake = provider({"times": 2, **SAME}, {"times": 1, **OTHER}, SAME)
+    replay = done(asked(run, samples=4, effects=[1]))
+    row = replay.rows.get()
+    assert (row.difference, row.spread, len(fake.asked)) == ("facts", {"same": 3, "facts": 1}, 4)
+    assert (replay.status, replay.changed, replay.total, replay.calls) == ("succeeded", 1, 1, 4)
+    [told] = api("GET", f"/api/v1/replays/{replay.public_id}/effects").json()["results"]
+    assert (told["samples"], told["spread"]) == (4, {"same": 3, "facts": 1})
+    address = f"/api/v1/replays/{replay.public_id}/effects/1/samples"
+    kept = api("GET", address).json()["results"]
+    assert [one["class"] for one in kept] == ["same", "same", "facts", "same"]
+    assert kept[2]["answer"]["text"] == "It is 7 EUR."
+    assert len({one["replayed"]["request_id"] for one in kept}) == 4
+    assert Divergence.objects.get().difference == "facts"
+
+
+def test_tokens_and_cost_are_of_all_and_the_recording_counts_as_often(run, provider):
+    provider(USING)
+    replay = done(asked(run, samples=3))
+    assert (replay.input_tokens, replay.original_input_tokens) == (6000, 6000)
+    assert float(replay.cost) == float(replay.original_cost) == pytest.approx(6 * 0.0035)
+    row = replay.rows.first()
+    times = sorted(one.latency_ms for one in samples.kept(row))
+    assert (row.latency_ms, row.input_tokens) == (times[1], 3000)
+
+
+def test_what_is_stored_is_not_asked_again_by_the_next_worker(run, provider, monkeypatch):
+    fake = provider(SAME)
+    replay = asked(run, samples=3, effects=[1])
+    store = samples.together
+    monkeypatch.setattr(samples, "together", _die)
+    jobs.run_job(replay.public_id)
+    monkeypatch.setattr(samples, "together", store)
+    assert (ReplaySample.objects.count(), len(fake.asked)) == (2, 3)
+    Replay.objects.update(status="queued", finished_at=None)
+    ReplayEffect.objects.update(state="interrupted", error_code="", difference="")
+    assert done(replay).status == "succeeded"
+    assert (ReplaySample.objects.count(), len(fake.asked)) == (3, 4)
+
+
+def _die(kept):
+    raise RuntimeError("the worker dies between an answer and its storing")
+
+
+def test_each_sample_has_the_attempts_of_a_call(run, provider, settings):
+    settings.REPLAY_CALL_ATTEMPTS = 2
+    fake = provider(
+        {"times": 1, **BUSY}, {"times": 1, **SAME}, {"times": 1, **BUSY}, {"times": 1, **SAME}
+    )
+    replay = done(asked(run, samples=2, effects=[1]))
+    assert (replay.status, len(fake.asked), replay.rows.get().calls) == ("succeeded", 4, 4)
+
+
+def test_a_sample_that_fails_keeps_those_before_it_and_is_asked_again_alone(run, provider):
+    fake = provider({"times": 2, **SAME}, {"times": 1, **BROKEN}, SAME)
+    replay = done(asked(run, samples=4, effects=[1]))
+    row = replay.rows.get()
+    assert (row.state, row.difference, row.spread) == ("failed", "error", {"same": 2, "error": 1})
+    assert jobs.retry(replay)
+    assert (done(replay).status, len(fake.asked)) == ("succeeded", 5)
+    row.refresh_from_db()
+    assert (row.difference, row.spread, row.error_code) == ("same", {"same": 4}, "")
+
+
+def test_one_sample_is_a_replay_as_it_was(run, provider):
+    provider(SAME)
+    replay = done(asked(run, samples=1))
+    assert (replay.controls, ReplaySample.objects.count()) == ({}, 0)
+    assert replay.rows.first().spread == {}
+
+
+def test_strict_stops_when_a_call_is_through(run, provider):
+    fake = provider(OTHER)
+    replay = done(asked(run, samples=2, strict=True, effects=[1]))
+    assert (replay.rows.get().spread, len(fake.asked)) == ({"facts": 2}, 2)
+
+
+def test_the_page_steps_through_samples(run, provider, member_client):
+    provider({"times": 1, **SAME}, OTHER)
+    replay = done(asked(run, samples=2, effects=[1]))
+    address = f"/p/acme/replays/{replay.public_id}?at=1"
+    page = member_client.get(address).text
+    assert "2 samples: 1 same, 1 facts" in page and "It is <ins>7</ins> EUR." in page
+    first = member_client.get(f"{address}&sample=1").text
+    assert "<ins>" not in first and "sample=1" in first
+    body = f"/p/acme/replays/{replay.public_id}/effects/1/response?sample=1"
+    assert "It is 5 EUR." in member_client.get(body).text
+    assert member_client.get(body.replace("sample=1", "sample=9")).status_code == 404
+
+
+def test_the_form_says_how_many_calls_samples_make(run, provider, member_client):
+    provider(SAME)
+    address = "/p/acme/runs/run-1/replay"
+    page = member_client.get(f"{address}?model=openai:gpt-4o&samples=5").text
+    assert "2 × 5 samples" in page and "Start 10 calls" in page
+    made = member_client.post(address, {"model": "openai:gpt-4o", "samples": "3"})
+    assert made.status_code == 302
+    assert Replay.objects.get().controls == {"samples": 3}
+    assert "from 1 to 20" in member_client.get(f"{address}?model=openai:a&samples=50").text
+
+
+def test_rules_are_applied_to_every_sample(run, provider, project):
+    provider({"times": 1, **SAME}, OTHER)
+    replay = done(asked(run, samples=2, effects=[1]))
+    keeping.add(project, {"name": "amounts", "pattern": "[0-9]+ EUR"}, "Ada")
+    applied = applying.apply(project, Decider(None, "Ada"))
+    row = replay.rows.get()
+    assert (applied.silenced, row.difference, row.ignored_difference) == (1, "equivalent", "facts")
+    assert [(one.difference, one.ignored_difference) for one in samples.kept(row)] == [
+        ("same", ""),
+        ("equivalent", "facts"),
+    ]
+    assert Divergence.objects.get().state == "resolved"
+
+
+def test_an_experiment_takes_samples_too(run, provider, api):
+    fake = provider(USING)
+    body = {"runs": ["run-1"], "models": ["openai:gpt-4o"], "samples": 3}
+    made = api("POST", "/api/v1/experiments", factories.body(body)).json()
+    assert made["plan"]["calls"]["total"] == 6
+    jobs.run_job(Replay.objects.get().public_id)
+    [found] = api("GET", f"/api/v1/experiments/{made['id']}").json()["candidates"]
+    assert (len(fake.asked), found["same_share"], found["calls"]) == (6, 1.0, 2)
+    assert found["cost_ratio"] == 1.0
