@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 from django.utils import timezone
@@ -100,10 +100,16 @@ def compared(a: Run, b: Run) -> Compared:
     kept = RunComparison.objects.filter(a=a, b=b, state=state).values_list("rows", flat=True)
     if data := kept.first():
         found = orjson.loads(segments.decompress(data))
-        return Compared(a, b, [Row(*row, tuple(rules)) for *row, rules in found])
+        return Compared(a, b, [_row(one) for one in found])
     rows = list(_compare(_effects(a), _effects(b), rules))
     _keep(a, b, state, rows)
     return Compared(a, b, rows)
+
+
+def _row(kept: list[Any]) -> Row:
+    """A row as it was kept; JSON knows no tuples."""
+    row = Row(*kept)
+    return row._replace(rules=tuple(row.rules))
 
 
 def _state(run: Run) -> str:

@@ -120,6 +120,33 @@ def test_what_was_sent_and_received_is_kept(provider, replay):
     assert row.latency_ms > 0
 
 
+@pytest.mark.parametrize(
+    ("log", "model"),
+    [
+        ("city-facts-anthropic-stream", "anthropic:m"),
+        ("city-facts-anthropic-stream", "openai:m"),
+        ("travel-responses-stream", "openai-responses:m"),
+    ],
+)
+def test_a_recorded_stream_is_a_stream_again_and_its_first_token_is_timed(
+    provider, store, read_log, log, model, member_client
+):
+    fake = provider({"answer": {"text": "one two three four"}, "chunk_ms": 5})
+    question = read_question({"run": "streamed", "models": [model], "effects": [1]})
+    asked = start(store(read_log(log), "streamed"), question, jobs.Asker()).replays[0]
+    jobs.run_job(asked.public_id)
+    [row] = rows(asked)
+    assert fake.asked[0].body["stream"] is True
+    assert 0 < row.first_token_ms < row.latency_ms
+    assert b"data: " in segments.decompress(row.response)
+    assert "First token" in member_client.get(f"/p/acme/replays/{asked.public_id}?at=1").text
+
+
+def test_a_call_that_was_no_stream_has_no_first_token(provider, replay):
+    provider(SAY)
+    assert [row.first_token_ms for row in rows(replay())] == [None, None]
+
+
 def test_429_is_asked_again_when_the_provider_says(provider, replay):
     slow = {"error": {"status": 429, "message": "slow down", "retry_after": 0}}
     fake = provider({"times": 1, "answer": slow}, SAY)
