@@ -173,9 +173,9 @@ class ReplayForm:
         if self.top_p:
             body["top_p"] = number_of(self.top_p, "top_p")
         if self.max_tokens:
-            body["max_tokens"] = _whole(self.max_tokens, "max_tokens", "limit of tokens")
+            body["max_tokens"] = whole_of(self.max_tokens, "max_tokens", "limit of tokens")
         if self.samples:
-            body["samples"] = _whole(self.samples, "samples", "number of samples")
+            body["samples"] = whole_of(self.samples, "samples", "number of samples")
         if self.tools_off:
             body["tools_off"] = self.tools_off
         if self.replaces_message:
@@ -227,7 +227,8 @@ def number_of(text: str, name: str) -> float:
         raise Refused("invalid", f"The {name} is a number, not “{text[:40]}”.", name) from None
 
 
-def _whole(text: str, field: str, what: str) -> int:
+def whole_of(text: str, field: str, what: str) -> int:
+    """A whole number as a person writes it; Refused where it is none."""
     if not re.fullmatch(r"[0-9]{1,9}", text, re.ASCII):
         raise Refused("invalid", f"The {what} is a whole number.", field)
     return int(text)

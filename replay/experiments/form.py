@@ -8,7 +8,7 @@ from django.http import QueryDict
 
 from replay.experiments.asked import Wanted, read_candidates, read_name
 from replay.experiments.gate import Gate, read_gate
-from replay.forms import number_of, unix
+from replay.forms import number_of, unix, whole_of
 from runs.refusals import Refused
 
 
@@ -19,6 +19,7 @@ class ExperimentForm:
         self.models = [model.strip() for model in given.getlist("model") if model.strip()]
         self.temperature = given.get("temperature", "").strip()
         self.system = unix(given.get("system", ""))
+        self.samples = given.get("samples", "").strip()
         self.name = given.get("name", "").strip()
         self.min_same = given.get("min_same", "").strip()
         self.max_cost = given.get("max_cost", "").strip()
@@ -42,6 +43,8 @@ class ExperimentForm:
         asked: dict[str, Any] = {}
         if self.temperature:
             asked["temperature"] = number_of(self.temperature, "temperature")
+        if self.samples:
+            asked["samples"] = whole_of(self.samples, "samples", "number of samples")
         return {**asked, "system": self.system} if self.system else asked
 
     def _gate(self) -> dict[str, Any]:
@@ -56,6 +59,6 @@ class ExperimentForm:
     def inputs(self) -> list[tuple[str, str]]:
         """The controls as they are, to be posted when the plan is accepted."""
         pairs = [("model", model) for model in self.models]
-        texts = ("temperature", "system", "name", "min_same", "max_cost")
+        texts = ("temperature", "samples", "system", "name", "min_same", "max_cost")
         pairs += [(name, getattr(self, name)) for name in texts if getattr(self, name)]
         return pairs + ([("no_errors", "1")] if self.no_errors else [])

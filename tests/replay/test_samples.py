@@ -169,6 +169,13 @@ def test_the_form_says_how_many_calls_samples_make(run, provider, member_client)
     assert "from 1 to 20" in member_client.get(f"{address}?model=openai:a&samples=50").text
 
 
+def test_the_form_of_an_experiment_takes_samples(run, provider, member_client):
+    provider(SAME)
+    address = "/p/acme/experiments/new?run=run-1&model=openai:a&samples="
+    assert "Start 8 calls" in member_client.get(f"{address}4").text
+    assert "from 1 to 20" in member_client.get(f"{address}99").text
+
+
 def test_rules_are_applied_to_every_sample(run, provider, project):
     provider({"times": 1, **SAME}, OTHER)
     replay = done(asked(run, samples=2, effects=[1]))
