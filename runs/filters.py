@@ -5,6 +5,7 @@ Pages and API filter by this one form, so that an address of one means the same 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +18,8 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.core.handlers.wsgi import get_bytes_from_wsgi
 from django.http import HttpRequest, QueryDict
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
 
 from runs import listing
 from runs.accounts.models import Project
@@ -72,9 +75,27 @@ class InstantField(forms.DateTimeField):
             raise ValidationError("This time lies beyond the calendar.") from error
 
 
+class InstantInput(forms.DateTimeInput):
+    """A time in UTC, as its label says; a script shows it in the zone of the reader and sends it
+    with the offset of that zone (times.js)."""
+
+    def __init__(self) -> None:
+        super().__init__(attrs={"type": "datetime-local", "data-instant": ""}, format=_MINUTE)
+
+    def format_value(self, value: Any) -> str | None:
+        try:
+            known = parse_datetime(value) if isinstance(value, str) else value
+            utc = known.astimezone(UTC) if known and timezone.is_aware(known) else known
+        except (ValueError, OverflowError):
+            utc = None
+        return super().format_value(utc or value)
+
+
+_MINUTE = "%Y-%m-%dT%H:%M"
+
+
 def _instant(label: str) -> InstantField:
-    widget = forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
-    return InstantField(label=label, required=False, widget=widget)
+    return InstantField(label=label, required=False, widget=InstantInput())
 
 
 class SearchField(forms.CharField):
@@ -217,7 +238,9 @@ class RunFilterForm(forms.Form):
                 several = value if isinstance(value, list) else [value]
                 for one in several:
                     rest = [other for other in several if other != one]
-                    yield Chip(_label(name), _SAY.get(name, str)(one), self.query(**{name: rest}))
+                    said, without = _SAY.get(name, str)(one), self.query(**{name: rest})
+                    moment = one if isinstance(one, datetime) else None
+                    yield Chip(_label(name), said, without, moment)
 
     def sent(self, name: str) -> list[str]:
         """What the address says of one parameter, word for word."""
@@ -310,11 +333,13 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """One thing that is filtered by; `without` is the query that leaves it out."""
+    """One thing that is filtered by; `without` is the query that leaves it out. `moment` is the
+    time that `said` goes on with, if it does."""
 
     label: str
     said: str
     without: str
+    moment: datetime | None = None
 
 
 GROUPS: list[tuple[str, tuple[str, ...]]] = [
@@ -349,8 +374,8 @@ _SAY: dict[str, Callable[[Any], str]] = {
     "cost_max": lambda v: f"to ${v}",
     "duration_min": lambda v: f"from {v:g} s",
     "duration_max": lambda v: f"to {v:g} s",
-    "since": lambda v: f"from {v:%Y-%m-%d %H:%M}",
-    "until": lambda v: f"before {v:%Y-%m-%d %H:%M}",
+    "since": lambda _: "from",
+    "until": lambda _: "before",
     "has_errors": lambda v: "some failed" if v == "yes" else "none failed",
     "comments": lambda v: "some" if v == "yes" else "none",
     "review": lambda v: "to review" if v == "yes" else "none to review",
@@ -365,18 +390,35 @@ REQUEST_TABS = ("messages", "changes", "tools", "json", "wire")
 ANSWER_TABS = ("message", "stream", "json", "wire")
 
 
+MOVED = re.compile(r"(\d{1,9})\.(.{0,400})", re.DOTALL)
+MOST_MOVED = 20
+
+
+class MovedField(forms.Field):
+    """Lists that are not shown from their start, each `<where it begins>.<name>`: gives name →
+    beginning. What is none is left out."""
+
+    widget = forms.MultipleHiddenInput
+
+    def clean(self, value: Any) -> dict[str, int]:
+        found = map(MOVED.fullmatch, (value or [])[:MOST_MOVED])
+        return {one[2]: int(one[1]) for one in found if one}
+
+
 class EffectSelectionForm(forms.Form):
     """Which effect of a run is on show, which tab of each side, and what its list is narrowed to.
 
     Of the list: groups of families, failed effects only, positions whose nested effects are put
     away, and what was looked for in the run (its hits behind the position `after`). A part of
-    the list goes no further than `until`, where the next part of the page begins.
+    the list goes no further than `until`, where the next part of the page begins. `more` says
+    which long lists of the effect (parts, messages, tools) are shown from where.
     """
 
     at = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
     req = forms.ChoiceField(required=False, choices=[(tab, tab) for tab in REQUEST_TABS])
     tab = forms.ChoiceField(required=False, choices=[(tab, tab) for tab in ANSWER_TABS])
     all = forms.BooleanField(required=False)
+    more = MovedField(required=False)
     family = forms.MultipleChoiceField(
         required=False, choices=[(name, name) for name in listing.GROUPS]
     )

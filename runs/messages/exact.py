@@ -71,48 +71,91 @@ def same(a: object, b: object) -> bool:
     return type(a) is type(b) and a == b
 
 
+@dataclass(frozen=True, slots=True)
+class Indented:
+    """A value as indented JSON, piece by piece, as often as one wants."""
+
+    value: object
+
+    def __iter__(self) -> Iterator[str]:
+        return _pieces(self.value, indented=True)
+
+
 def pretty(value: object, limit: int) -> Shown:
-    """`value` as indented JSON of at most about `limit` characters."""
+    """`value` as indented JSON of at most `limit` characters; `size` counts all of that text."""
     taken: list[str] = []
     length = 0
-    for piece in _pieces(value, ""):
+    for piece in Indented(value):
         taken.append(piece)
         length += len(piece)
         if length > limit:
-            return Shown("".join(taken)[:limit], len(compact(value)), True)
-    text = "".join(taken)
-    return Shown(text, len(text), False)
+            return Shown("".join(taken)[:limit], _length(value), True)
+    return Shown("".join(taken), length, False)
 
 
 def compact(value: object) -> str:
-    return "".join(_pieces(value, None))
+    return "".join(_pieces(value, indented=False))
 
 
-def _pieces(value: object, margin: str | None) -> Iterator[str]:
+def _pieces(value: object, *, indented: bool) -> Iterator[str]:
+    """A value's JSON in order. Without recursion, which costs a frame a level for each piece."""
+    margins = ["\n"] if indented else [""]
+    open_ones: list[tuple[Iterator[tuple[str, Any]], str]] = []
+    before, is_first = "", True
+    while True:
+        if isinstance(value, dict | list) and value:
+            start, end = "{}" if isinstance(value, dict) else "[]"
+            yield before + start
+            open_ones.append((_members(value), end))
+            margins.append(margins[-1] + (INDENT if indented else ""))
+            is_first = True
+        else:
+            yield before + _scalar(value)
+        while open_ones:
+            found = next(open_ones[-1][0], None)
+            if found is not None:
+                key, value = found
+                before = ("" if is_first else ",") + margins[-1] + key
+                is_first = False
+                break
+            margins.pop()
+            yield margins[-1] + open_ones.pop()[1]
+            is_first = False
+        else:
+            return
+
+
+def _members(value: dict[Any, Any] | list[Any]) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
-        members = ((_string(str(key)) + ": ", member) for key, member in value.items())
-        yield from _container("{", "}", members, margin)
-    elif isinstance(value, list):
-        yield from _container("[", "]", (("", member) for member in value), margin)
-    elif isinstance(value, str):
-        yield _string(value)
-    else:
-        yield number(value) or json.dumps(value, default=str)
+        return ((_string(str(key)) + ": ", member) for key, member in value.items())
+    return (("", member) for member in value)
 
 
-def _container(
-    start: str, end: str, members: Iterator[tuple[str, Any]], margin: str | None
-) -> Iterator[str]:
-    inner = None if margin is None else margin + INDENT
-    empty = True
-    yield start
-    for key, member in members:
-        yield "" if empty else ","
-        yield "" if inner is None else "\n" + inner
-        yield key
-        yield from _pieces(member, inner)
-        empty = False
-    yield end if empty or margin is None else f"\n{margin}{end}"
+def _scalar(value: object) -> str:
+    if isinstance(value, str):
+        return _string(value)
+    if isinstance(value, dict | list):
+        return "{}" if isinstance(value, dict) else "[]"
+    return number(value) or json.dumps(value, default=str)
+
+
+def _length(value: object) -> int:
+    """How long the indented text of a value is, by counting: deep values are mostly margins."""
+    total = 0
+    waiting: list[tuple[object, int]] = [(value, 0)]
+    while waiting:
+        one, margin = waiting.pop()
+        if not isinstance(one, dict | list) or not one:
+            total += len(_scalar(one))
+            continue
+        inner = margin + len(INDENT)
+        total += 2 + len(one) * (inner + 2) + margin
+        if isinstance(one, dict):
+            total += sum(len(_string(str(key))) + 2 for key in one)
+        waiting.extend(
+            (member, inner) for member in (one.values() if isinstance(one, dict) else one)
+        )
+    return total
 
 
 def _string(value: str) -> str:

@@ -8,11 +8,13 @@ from typing import Any
 from runs.messages import exact
 from runs.messages.facts import say
 from runs.messages.loose import items, obj, one_line, pick, plural, text
-from runs.messages.parts import Data, Document, Part, Request, Result, Text
+from runs.messages.parts import Data, Document, Message, Part, Request, Result, Text
 from runs.messages.rig import answer
 from runs.messages.rig_parts import messages
 
-NAMED_HITS = 8
+NAMED_HITS, HITS_LOOKED_AT = 8, 100
+_ALIKE = 8
+"""Turns with one key that are told apart."""
 _ENOUGH = 12
 """Characters that a found text must have to be looked for in what was said: `a` is in any text."""
 
@@ -43,6 +45,8 @@ class Source:
             return f"no {noun}s"
         told = plural(self.count, noun)
         held = "all" if self.held == self.count else f"{self.held:,}" if self.held else "none"
+        if self.family == "retrieve" and self.count > HITS_LOOKED_AT:
+            return f"{told}, {held} of the first {HITS_LOOKED_AT} in this request"
         return f"{told}, {held} in this request"
 
 
@@ -51,37 +55,58 @@ def knew(request: Request, before: Iterable[tuple[int, dict[str, Any], bool]]) -
 
     Older ones count only if the request holds something of theirs.
     """
-    said = list(_texts(request))
-    joined = "\n".join(said)
+    said = _Said(request)
     found = []
     for seq, record, fresh in before:
-        source = _source(seq, record, request, joined)
+        source = _source(seq, record, said)
         if source is not None and (fresh or source.held):
             found.append(source)
     return found
 
 
-def _source(seq: int, record: dict[str, Any], request: Request, said: str) -> Source | None:
+class _Said:
+    """What a request holds, arranged to be asked about many turns and documents."""
+
+    def __init__(self, request: Request) -> None:
+        self.text = "\n".join(_texts(request))
+        self.ids = {document.id for document in request.documents if document.id}
+        self._turns: dict[object, list[Message]] = {}
+        for message in request.messages:
+            alike = self._turns.setdefault(_key(message), [])
+            if len(alike) < _ALIKE:
+                alike.append(message)
+
+    def has(self, turn: Message) -> bool:
+        return turn in self._turns.get(_key(turn), ())
+
+
+def _key(message: Message) -> object:
+    """The same for equal turns, and seldom for others."""
+    texts = (text for part in message.parts for text in _of_part(part))
+    return message.role, len(message.parts), tuple(texts)
+
+
+def _source(seq: int, record: dict[str, Any], said: _Said) -> Source | None:
     kind, ok = obj(record.get("kind")), obj(pick(record, "outcome", "Ok"))
     if kind.get("effect") == "memory" and pick(kind, "op", "op") == "load":
         # Counted as recorded: one message may be several turns here.
         loaded = [messages([one], "") for one in items(ok.get("messages"))]
-        held = sum(all(turn in request.messages for turn in turns) for turns in loaded)
+        held = sum(all(map(said.has, turns)) for turns in loaded)
         what = f"memory of {say(pick(kind, 'op', 'conversation'))}"
         return Source(seq, "memory", what, len(loaded), held)
     if kind.get("effect") != "retrieve":
         return None
     query = one_line(text(pick(kind, "query", "req", "query")), 80)
-    hits = tuple(_hit(document, request, said) for document in answer(record).documents)
+    documents = answer(record).documents
+    hits = tuple(_hit(document, said) for document in documents[:HITS_LOOKED_AT])
     held = sum(hit.given for hit in hits)
-    return Source(seq, "retrieve", f"“{query}”", len(hits), held, hits[:NAMED_HITS])
+    return Source(seq, "retrieve", f"“{query}”", len(documents), held, hits[:NAMED_HITS])
 
 
-def _hit(document: Document, request: Request, said: str) -> Hit:
+def _hit(document: Document, said: _Said) -> Hit:
     texts = [one for part in document.parts for one in _of_part(part)]
-    named = any(document.id and document.id == given.id for given in request.documents)
-    quoted = any(len(one) >= _ENOUGH and one in said for one in texts)
-    return Hit(document.id, document.score, named or quoted)
+    quoted = any(len(one) >= _ENOUGH and one in said.text for one in texts)
+    return Hit(document.id, document.score, document.id in said.ids or quoted)
 
 
 def _texts(request: Request) -> Iterator[str]:

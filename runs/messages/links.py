@@ -4,12 +4,16 @@ A record of a tool has no call id, so calls and effects are matched by name and 
 does not line up is left without a link, never guessed.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from runs.messages import exact
 from runs.messages.parts import Call, Message, Part, Request, Result
+
+LOOKED_AT = 1_000
+"""Calls of one answer that are looked at; those behind are shown without a link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,7 @@ def answered_in(calls: Sequence[Call], effects: Sequence[ToolEffect]) -> dict[in
     """
     free = list(effects)
     found: dict[int, int] = {}
+    calls = calls[:LOOKED_AT]
     for index, call in enumerate(calls):
         match = next((e for e in free if _serves(e, call)), None)
         if match is not None:
@@ -44,12 +49,12 @@ def _serves(effect: ToolEffect, call: Call) -> bool:
 
 def _sole(calls: Sequence[Call], free: list[ToolEffect], found: dict[int, int]) -> dict[int, int]:
     open_calls = [(i, call.name) for i, call in enumerate(calls) if i not in found]
-    names = [name for _, name in open_calls]
-    left = [effect.name for effect in free]
+    names = Counter(name for _, name in open_calls)
+    left = Counter(effect.name for effect in free)
     return {
         index: next(effect.seq for effect in free if effect.name == name)
         for index, name in open_calls
-        if names.count(name) == 1 and left.count(name) == 1
+        if names[name] == 1 and left[name] == 1
     }
 
 

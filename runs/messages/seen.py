@@ -36,7 +36,12 @@ def seen_prefix(
     earlier: tuple[Message, ...], messages: tuple[Message, ...], answer: Answer | None = None
 ) -> int:
     """How many leading messages the earlier call had too, its own `answer` included."""
-    count = _common(earlier, messages)
+    return _with_answer(_common(earlier, messages), earlier, messages, answer)
+
+
+def _with_answer(
+    count: int, earlier: tuple[Message, ...], messages: tuple[Message, ...], answer: Answer | None
+) -> int:
     if answer is not None and count == len(earlier) and count < len(messages):
         count += _is_answer(messages[count], answer)
     return count
@@ -45,7 +50,7 @@ def seen_prefix(
 def changes(earlier: Request, request: Request, answer: Answer | None = None) -> Changes:
     """What `request` says otherwise than the `earlier` one, whose answer was `answer`."""
     common = _common(earlier.messages, request.messages)
-    seen = seen_prefix(earlier.messages, request.messages, answer)
+    seen = _with_answer(common, earlier.messages, request.messages, answer)
     return Changes(
         seen,
         earlier.messages[common:],

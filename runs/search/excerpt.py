@@ -50,20 +50,21 @@ def _filled(texts: list[str]) -> str:
 
 
 def _first(found: Placed, clause: Clause) -> int | None:
-    return next((start for start, _ in _spans(found, clause)), None)
+    return next((start for start, _ in spans(found, clause)), None)
 
 
 def _around(text: str, at: int, clauses: Sequence[Clause]) -> Excerpt:
     start, end = _window(text, at)
     shown = text[start:end]
     found = placed(shown)
-    spans = _merged([span for clause in clauses for span in _spans(found, clause)])
-    pieces = _pieces(shown, spans)
+    hits = [span for clause in clauses for span in spans(found, clause)]
+    pieces = (Piece(_SPACE.sub(" ", one.text), one.is_hit) for one in marked(shown, hits))
     before, after = [Piece("… ", False)] * (start > 0), [Piece(" …", False)] * (end < len(text))
     return Excerpt((*before, *pieces, *after))
 
 
-def _spans(found: Placed, clause: Clause) -> Iterator[tuple[int, int]]:
+def spans(found: Placed, clause: Clause) -> Iterator[tuple[int, int]]:
+    """From where to where in its text each place of a clause goes."""
     *whole, last = clause.words
     size = len(clause.words)
     for at in range(len(found.words) - size + 1):
@@ -96,11 +97,12 @@ def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return merged
 
 
-def _pieces(text: str, spans: list[tuple[int, int]]) -> Iterator[Piece]:
+def marked(text: str, found: list[tuple[int, int]]) -> Iterator[Piece]:
+    """All of `text`, the spans that were found apart."""
     at = 0
-    for first, last in [*spans, (len(text), len(text))]:
+    for first, last in [*_merged(found), (len(text), len(text))]:
         if first > at:
-            yield Piece(_SPACE.sub(" ", text[at:first]), False)
+            yield Piece(text[at:first], False)
         if last > first:
-            yield Piece(_SPACE.sub(" ", text[first:last]), True)
+            yield Piece(text[first:last], True)
         at = last

@@ -14,7 +14,7 @@ from typing import Any
 from runs.formats.jsonbytes import Document as JsonDocument
 from runs.messages import answer_view, exact, request_view, stream_view
 from runs.messages.loose import clean, obj
-from runs.messages.parts import Answer, Document, Failure, Message, Part, Request
+from runs.messages.parts import Answer, Document, Failure, Message, Part, Request, Tool
 from runs.refusals import Refused
 from runs.search.words import BETWEEN, without_blobs
 
@@ -144,6 +144,21 @@ def _decoded_without(document: JsonDocument, raw: Any, name: str) -> dict[str, A
 # --- Texts of the view model ------------------------------------------------------------------
 
 
+def texts_in(*said: Message | Document | Tool | Failure | Part | None) -> Iterator[str]:
+    """All texts of what was said, as they are searched."""
+    for one in said:
+        if isinstance(one, Message):
+            yield from _of_parts(one.parts)
+        elif isinstance(one, Document):
+            yield from _of_documents((one,))
+        elif isinstance(one, Tool):
+            yield from _of_tool(one)
+        elif isinstance(one, Failure):
+            yield from _of_failure(one)
+        elif one is not None:
+            yield from _of_parts((one,))
+
+
 def _of_parts(parts: Iterable[Part]) -> Iterator[str]:
     for part in parts:
         yield from filter(None, _of_part(part))
@@ -175,7 +190,7 @@ def _of_documents(documents: Iterable[Document]) -> Iterator[str]:
         yield from (fact.value for fact in document.facts)
 
 
-def _of_tool(tool: Any) -> Iterator[str]:
+def _of_tool(tool: Tool) -> Iterator[str]:
     yield tool.name
     yield tool.description
     yield _of_value(tool.parameters)

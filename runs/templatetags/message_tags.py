@@ -6,6 +6,7 @@ Written here and not in templates: a page has hundreds of them.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
@@ -19,8 +20,11 @@ from django.utils.safestring import SafeString, mark_safe
 from runs.messages import exact, markup
 from runs.messages.loose import clean
 from runs.messages.pieces import Piece, language_of, pieces, split
+from runs.messages.portions import Portion, Room
 from runs.messages.tables import Cell, Table, table
 from runs.messages.turns import opened
+from runs.search.places import NOTHING, LookedFor, Window, cut
+from runs.search.texts import texts_in
 from runs.templatetags.runs_tags import TEXT_SHOWN, WHOLE, isolated
 
 register = template.Library()
@@ -47,15 +51,32 @@ def recorded_text(context: template.Context, text: str, pointer: str) -> SafeStr
     params = context["request"].GET
     offered = bool(pointer) and markup.looks_like_markdown(text)
     as_markdown = offered and pointer in params.getlist("md")
-    shown = text[:TEXT_SHOWN]
+    shown = _start(context, text)
     if as_markdown:
         body = f'<div class="prose md" dir="auto">{markup.markdown(shown)}</div>'
     else:
         body = _said(context, shown, len(text))
     switch = _switch(params, pointer, as_markdown) if offered else ""
-    cut = _cut(context, pointer, len(text)) if len(text) > TEXT_SHOWN else ""
+    behind = _behind(context, (text,), pointer, len(shown), len(text))
     name = f' id="{_name(pointer)}"' if offered else ""
-    return mark_safe(f'<div class="spoken"{name}>{body}{cut}{switch}</div>')
+    return mark_safe(f'<div class="spoken"{name}>{body}{behind}{switch}</div>')
+
+
+def _start(context: template.Context, text: str) -> str:
+    room = _room(context)
+    shown = text[: room.most(TEXT_SHOWN, HEAD)]
+    room.spend(len(shown))
+    return shown
+
+
+@register.simple_tag(takes_context=True)
+def recorded_plain(context: template.Context, text: str, pointer: str) -> SafeString:
+    """A text that is never Markdown: why something failed, what a provider said of it."""
+    if context.get("offline"):
+        return mark_safe(_whole(context, text))
+    shown = _start(context, text)
+    behind = _behind(context, (text,), pointer, len(shown), len(text))
+    return mark_safe(_said(context, shown, len(text)) + behind)
 
 
 @register.simple_tag(takes_context=True)
@@ -64,16 +85,71 @@ def recorded_value(context: template.Context, value: Any, pointer: str) -> SafeS
     rows = table(value)
     inner = _json(context, value, pointer)
     if rows is not None:
-        return mark_safe(_table(rows) + _FOLDED_JSON.format(inner))
+        opened = _only_in_json(_looked(context), rows, value)
+        return mark_safe(_table(rows) + _FOLDED_JSON.format(" open" if opened else "", inner))
     return mark_safe(inner + "".join(_as_lines(context, value, pointer)))
 
 
-@register.simple_tag
-def json_document(data: bytes) -> dict[str, Any]:
-    """Recorded bytes as indented JSON, exact to the digit: `text`, and `cut` when that is only
-    its start. A script folds it; without one it is this text."""
+@register.simple_tag(takes_context=True)
+def recorded_json(context: template.Context, value: Any, pointer: str) -> SafeString:
+    """JSON, indented, whatever it holds."""
+    return mark_safe(_json(context, value, pointer))
+
+
+@register.simple_tag(takes_context=True)
+def portion(context: template.Context, items: Sequence[Any], name: str) -> Portion:
+    """What of a list is on this page; `more_of` leads to the rest."""
+    looked = _looked(context)
+    found = (lambda item: looked.is_in(texts_in(_bare(item)))) if looked else None
+    return _room(context).take(name, items, found)
+
+
+def _bare(item: Any) -> Any:
+    """A part of an answer comes with the effect that served it."""
+    return item[0] if isinstance(item, tuple) else item
+
+
+@register.simple_tag(takes_context=True)
+def more_of(context: template.Context, shown: Portion, noun: str) -> str:
+    """Which of how many items are on the page, and the ways to the others."""
+    if shown.is_whole:
+        return ""
+    said = f"{noun} {shown.first + 1:,} to {shown.end:,} of {shown.total:,}"
+    if context.get("offline"):
+        return format_html('<p class="portion"><span class="cut">only {}</span></p>', said)
+    ways = ((shown.previous, "← before"), (shown.next, "show more →"))
+    links = [_way(context, shown, start, word) for start, word in ways if start is not None]
+    links.append(_whole_list(context, shown.name))
+    return format_html(_PORTION, said, mark_safe(" ".join(filter(None, links))))
+
+
+def _way(context: template.Context, shown: Portion, start: int, word: str) -> str:
+    params = context["request"].GET.copy()
+    others = [one for one in params.getlist("more") if one.partition(".")[2] != shown.name]
+    params.setlist("more", [*others, f"{start}.{shown.name}"])
+    return format_html('<a href="?{}">{}</a>', params.urlencode(), word)
+
+
+def _whole_list(context: template.Context, name: str) -> str:
+    address = value_address(context, name) if name.startswith("/") else ""
+    return format_html('<a hx-boost="false" href="{}">all as JSON</a>', address) if address else ""
+
+
+@register.simple_tag(takes_context=True)
+def json_document(context: template.Context, data: bytes) -> dict[str, Any]:
+    """Recorded bytes as indented JSON, exact to the digit: `text`, `cut` when that is only its
+    start, and what was looked for behind it. A script folds it; without one it is this text."""
     shown = exact.indented(data, JSON_SHOWN)
-    return {"text": _strings_apart(clean(shown.text)), "cut": shown.cut}
+    found = _found_in_json(_looked(context), data) if shown.cut else ""
+    text = _strings_apart(clean(shown.text))
+    return {"text": text, "cut": shown.cut, "shown": JSON_SHOWN, "found": mark_safe(found)}
+
+
+def _found_in_json(looked: LookedFor, data: bytes) -> str:
+    if not looked:
+        return ""
+    whole = exact.indented(data, WHOLE).text
+    return _found(looked, (whole,), JSON_SHOWN, len(whole), escaped=True)
 
 
 @register.filter
@@ -90,12 +166,70 @@ def _said(context: template.Context, shown: str, size: int) -> str:
     more = sum(len(piece.text) for piece in rest)
     label = f"{more:,} more characters of {size:,}, {shown.count(chr(10)) + 1:,} lines"
     if size > len(shown):
-        label = f"{more:,} more characters, of {size:,} in all"
+        label = _up_to(more, len(shown))
     return (
         f'<div class="said" dir="auto">{_html(context, head)}</div>'
-        f'<details class="more"><summary>{label}</summary>'
-        f'<div class="said" dir="auto">{_html(context, rest)}</div></details>'
+        f'<details class="more"{_opened(context, shown, len(shown) - more)}>'
+        f'<summary>{label}</summary><div class="said" dir="auto">{_html(context, rest)}</div>'
+        "</details>"
     )
+
+
+def _up_to(more: int, end: int) -> str:
+    return f"{more:,} more characters, up to character {end:,}"
+
+
+def _opened(context: template.Context, text: str, at: int, escaped: bool = False) -> str:
+    """What is folded comes open where it has what was looked for, and the head has not."""
+    return " open" if _looked(context).is_behind((text,), at, escaped=escaped) else ""
+
+
+def _looked(context: template.Context) -> LookedFor:
+    found: LookedFor = getattr(context.get("view"), "looked", NOTHING)
+    return found
+
+
+def _room(context: template.Context) -> Room:
+    room: Room | None = getattr(context.get("view"), "room", None)
+    return room or context.dicts[0].setdefault("_room", Room())
+
+
+def _behind(
+    context: template.Context,
+    texts: Iterable[str],
+    pointer: str,
+    shown: int,
+    size: int,
+    escaped: bool = False,
+) -> str:
+    """Where the rest of a text is that is not all here, and what of it was looked for."""
+    if shown >= size:
+        return ""
+    found = _found(_looked(context), texts, shown, size, escaped=escaped)
+    return _cut(context, pointer, shown, size) + found
+
+
+def _found(looked: LookedFor, texts: Iterable[str], shown: int, size: int, *, escaped: bool) -> str:
+    windows = looked.windows(texts, shown, size, escaped=escaped) if looked else []
+    said = zip(windows, cut(texts, windows), strict=True)
+    return "".join(_window(looked, window, text, size, escaped) for window, text in said)
+
+
+def _window(looked: LookedFor, window: Window, text: str, size: int, escaped: bool) -> str:
+    pieces = looked.marked(clean(text), escaped=escaped)
+    said = "".join(
+        f"<mark>{escape(one.text)}</mark>" if one.is_hit else escape(one.text) for one in pieces
+    )
+    place = f"characters {window.start + 1:,} to {window.end:,} of {size:,}"
+    asked = escape(clean(looked.said[:60]))
+    return (_FOUND_DATA if escaped else _FOUND).format(place, asked, said)
+
+
+def _only_in_json(looked: LookedFor, rows: Table, value: Any) -> bool:
+    """A table may leave out the row, the column or the end of the text that was looked for."""
+    if not looked or looked.is_in(cell.text for row in rows.rows for cell in row):
+        return False
+    return any(looked.places(exact.Indented(value), escaped=True))
 
 
 def _whole(context: template.Context, text: str) -> str:
@@ -136,17 +270,23 @@ def _may_colour(context: template.Context, characters: int) -> bool:
 
 
 def _json(context: template.Context, value: Any, pointer: str) -> str:
-    shown = exact.pretty(value, WHOLE if context.get("offline") else TEXT_SHOWN)
+    room = _room(context)
+    shown = exact.pretty(value, WHOLE if context.get("offline") else room.most(TEXT_SHOWN, HEAD))
+    room.spend(len(shown.text))
     text = clean(shown.text)
-    cut = _cut(context, pointer, shown.size) if shown.cut else ""
+    whole = exact.Indented(value)
+    behind = _behind(context, whole, pointer, len(text), shown.size, escaped=True)
     if _short(text):
-        return f'<pre class="data">{_strings_apart(text)}</pre>{cut}'
+        return f'<pre class="data">{_strings_apart(text)}</pre>{behind}'
     head = _head(text)
     at = text.rfind("\n", 0, head) + 1 or head
+    more = len(text) - at
+    label = _up_to(more, len(text)) if shown.cut else f"{more:,} more characters of {shown.size:,}"
     return (
-        f'<pre class="data">{_strings_apart(text[:at])}</pre><details class="more">'
-        f"<summary>{len(text) - at:,} more characters of {shown.size:,}</summary>"
-        f'<pre class="data">{_strings_apart(text[at:])}</pre></details>{cut}'
+        f'<pre class="data">{_strings_apart(text[:at])}</pre>'
+        f'<details class="more"{_opened(context, text, at, escaped=True)}>'
+        f'<summary>{label}</summary><pre class="data">{_strings_apart(text[at:])}</pre>'
+        f"</details>{behind}"
     )
 
 
@@ -212,8 +352,8 @@ def _switch(params: QueryDict, pointer: str, on: bool) -> str:
     return format_html(_SWITCH, changed.urlencode(), name, label)
 
 
-def _cut(context: template.Context, pointer: str, size: int) -> str:
-    said = f"only the start of {size:,} characters"
+def _cut(context: template.Context, pointer: str, shown: int, size: int) -> str:
+    said = f"only the start of {size:,} characters, up to {shown:,}"
     address = value_address(context, pointer) if pointer else ""
     link = format_html(' <a hx-boost="false" href="{}">the whole</a>', address) if address else ""
     return f'<span class="cut">{said}{link}</span>'
@@ -239,7 +379,13 @@ _SWITCH = (
     '<a class="more-link md-switch" href="?{0}" hx-get="?{0}" hx-target="#{1}" hx-select="#{1}"'
     ' hx-swap="outerHTML show:none" hx-push-url="true">{2}</a>'
 )
-_FOLDED_JSON = '<details class="more"><summary>JSON</summary>{}</details>'
+_FOUND = (
+    '<div class="found"><span class="label">{}, where “{}” stands</span>'
+    '<div class="said" dir="auto">{}</div></div>'
+)
+_FOUND_DATA = _FOUND.replace('<div class="said" dir="auto">{}</div>', '<pre class="data">{}</pre>')
+_PORTION = '<p class="portion"><span class="cut">{} {}</span></p>'
+_FOLDED_JSON = '<details class="more"{}><summary>JSON</summary>{}</details>'
 _TABLE = (
     '<p class="label rows-of">{}</p><div class="scroll-x" tabindex="0"><table class="rows-table">'
     "<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"

@@ -59,6 +59,14 @@ def when(moment: datetime | None) -> str:
     return display.UNKNOWN if moment is None else mark_safe(time_tag(moment, timezone.now()))
 
 
+@register.simple_tag
+def clock(moment: datetime) -> str:
+    """A time that is a bound and no event: never said as how long ago."""
+    iso, shown = moment.isoformat(timespec="milliseconds"), f"{moment:%Y-%m-%d %H:%M} UTC"
+    shape = '<time datetime="{}" title="{}" data-clock>{}</time>'
+    return format_html(shape, iso, display.instant(moment), shown)
+
+
 def time_tag(moment: datetime, now: datetime) -> str:
     iso, exact = moment.isoformat(timespec="milliseconds"), display.instant(moment)
     shown = escape(display.ago(moment, now))
@@ -73,19 +81,6 @@ def cleaned(text: str) -> str:
 @register.filter
 def shorten(text: str) -> exact.Shown:
     return display.shorten(text, TEXT_SHOWN)
-
-
-@register.filter
-def pretty(value: object) -> exact.Shown:
-    """A recorded value as indented JSON, exact to the digit."""
-    shown = exact.pretty(value, TEXT_SHOWN)
-    return exact.Shown(clean(shown.text), shown.size, shown.cut)
-
-
-@register.filter
-def pretty_whole(value: object) -> str:
-    """The same to its last character, for a page that cannot lead to the rest."""
-    return isolated(clean(exact.pretty(value, WHOLE).text))
 
 
 @register.filter
@@ -176,11 +171,13 @@ def rail(context: template.Context, label: str, name: str) -> str:
 def tab(context: template.Context, side: str, name: str, chosen: str, *label: object) -> str:
     """One tab of a pane: the same address with another `req` or `tab`."""
     params = context["request"].GET.copy()
-    params.pop("all", None)
+    for name in ("all", "more"):
+        params.pop(name, None)
     params[side] = name
     mark = mark_safe(' aria-current="true"') if name == chosen else ""
     text = "".join(map(str, label))
-    return format_html('<a href="?{}"{}>{}</a>', params.urlencode(), mark, text)
+    shape = '<a id="tab-{}-{}" href="?{}"{}>{}</a>'
+    return format_html(shape, side, name, params.urlencode(), mark, text)
 
 
 @register.simple_tag

@@ -17,7 +17,6 @@ from runs.messages import (
     changes,
     exact,
     request_view,
-    seen_prefix,
     stream_view,
     timed_stream,
     wire_answer,
@@ -28,9 +27,12 @@ from runs.messages.links import ToolEffect, answered_in
 from runs.messages.loose import obj
 from runs.messages.media import media_in
 from runs.messages.parts import Call, Message, Part
+from runs.messages.portions import Room
 from runs.messages.seen import Changes
 from runs.messages.stream import Stream
 from runs.models import Effect, EffectStatus, Family
+from runs.search.places import NOTHING, LookedFor, looked_for
+from runs.search.texts import texts_in
 from runs.stretch import Row, Stretch
 from runs.views.record import members_of, record_of
 
@@ -75,6 +77,13 @@ class EffectView:
     """The call before, where it failed and asked the same."""
     wire: dict[str, Any] | None = None
     attached: Attached = NOTHING_ATTACHED
+    room: Room = field(default_factory=Room)
+    looked: LookedFor = NOTHING
+    """What a search that led here marks."""
+    found_earlier: int = 0
+    """Messages seen before that have it."""
+    is_only_earlier: bool = False
+    """Nothing else of the request has it."""
 
     @property
     def request_label(self) -> str:
@@ -87,7 +96,7 @@ class EffectView:
     @property
     def folded(self) -> bool:
         """The messages seen before are too many to come with the page unasked."""
-        return self.seen > FOLDED_INLINE and not self.show_all
+        return self.seen > FOLDED_INLINE and not (self.show_all or self.is_only_earlier)
 
     @property
     def earlier(self) -> tuple[Message, ...]:
@@ -116,6 +125,7 @@ def effect_view(effect: Effect, chosen: dict[str, Any], around: Stretch) -> Effe
         return EffectView(len(data), Request("unknown"), Answer(), problem=str(error))
     view = EffectView(len(data), request_view(record), answer_view(record))
     view.show_all = bool(chosen.get("all"))
+    view.room = Room(chosen.get("more", {}))
     view.stream = stream_view(record, _stream_errors(effect)) if "events" in record else None
     if effect.family == Family.COMPLETION:
         _compare_with_previous(view, effect, around)
@@ -124,6 +134,9 @@ def effect_view(effect: Effect, chosen: dict[str, Any], around: Stretch) -> Effe
     elif effect.family == Family.TOOL:
         view.asked_by = _asked_by(effect, around)
     view.priced_on = _priced_on(effect)
+    view.looked = looked_for(chosen.get("q", ""))
+    if view.looked:
+        chosen = _find(view, chosen)
     _choose_tabs(view, effect, chosen)
     if view.stream is not None and view.answer_tab == "stream":
         sent = obj(exact.loads(segments.read_wire(effect) or b"{}")).get("chunks")
@@ -132,6 +145,19 @@ def effect_view(effect: Effect, chosen: dict[str, Any], around: Stretch) -> Effe
     _read_raw(view, effect, data)
     view.attached = Attached(effect.run.project_id, media_in(_said(view)))
     return view
+
+
+def _find(view: EffectView, chosen: dict[str, Any]) -> dict[str, Any]:
+    """Where what was looked for stands: the tab it is on, unless one was chosen."""
+    has = [view.looked.is_in(texts_in(message)) for message in view.request.messages]
+    view.found_earlier = sum(has[: view.seen])
+    elsewhere = (*view.request.parts, *view.request.documents)
+    is_new = any(has[view.seen :]) or view.looked.is_in(texts_in(*elsewhere))
+    answered = (*view.answer.parts, *view.answer.messages, *view.answer.documents)
+    is_new = is_new or view.looked.is_in(texts_in(*answered, view.answer.failure))
+    in_tools = not is_new and view.looked.is_in(texts_in(*view.request.tools))
+    view.is_only_earlier = bool(view.found_earlier) and not is_new and not in_tools
+    return {"req": "tools", **chosen} if in_tools and not view.found_earlier else chosen
 
 
 def _said(view: EffectView) -> Iterator[Request | Answer | Message | Part]:
@@ -190,8 +216,8 @@ def _compare_with_previous(view: EffectView, effect: Effect, around: Stretch) ->
         return
     record = record_of(view.previous)
     before, said = request_view(record), answer_view(record)
-    view.seen = seen_prefix(before.messages, view.request.messages, said)
     view.changes = changes(before, view.request, said)
+    view.seen = view.changes.seen
     if view.changes.none and view.previous.status == EffectStatus.ERROR:
         view.retry_of = view.previous
 

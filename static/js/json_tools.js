@@ -82,7 +82,21 @@
     }
   };
 
-  const draw = () => { for (const box of document.querySelectorAll("[data-json]:not(.ready)")) new Tree(box); };
+  /* What a search that led here was for is unfolded; mark.js marks it. */
+  const AT_MOST = 20;
+  Tree.prototype.unfoldFound = function () {
+    const has = window.rewynHas?.();
+    if (!has) return;
+    const found = [];
+    for (let at = 0; at < this.lines.length && found.length < AT_MOST; at += 1) if (has(this.lines[at])) found.push(at);
+    found.forEach((at) => this.reveal(at));
+  };
+
+  const draw = () => {
+    const fresh = [...document.querySelectorAll("[data-json]:not(.ready)")].map((box) => new Tree(box));
+    fresh.forEach((tree) => tree.unfoldFound());
+    if (fresh.length) document.dispatchEvent(new CustomEvent("rewyn:json"));
+  };
   document.addEventListener("htmx:afterSwap", draw);
   document.addEventListener("DOMContentLoaded", draw);
 })();

@@ -1,6 +1,7 @@
 "use strict";
 /* A search leads to an effect with ?q=…: what was looked for is marked where it stands on the page,
-   without touching the page (CSS Custom Highlight API), and the first place is scrolled to. */
+   without touching the page (CSS Custom Highlight API), and the first place is scrolled to: one that
+   is seen, or else the first in a fold, which opens. */
 (() => {
   if (!window.CSS || !CSS.highlights) return;
   const SPACELESS = /[\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u31ff\u3400-\u9fff\ua000-\ua48c\uac00-\ud7ff\uf900-\ufaff\u{20000}-\u{323af}]/u;
@@ -35,6 +36,16 @@
     return found.length ? new RegExp(found.join("|"), "gu") : null;
   };
 
+  /* In JSON, \n and its like stand between words. */
+  const ESCAPE = /\\(?:[bfnrt"\\/]|u[0-9a-f]{4})/gi;
+  const read = (node) => node.parentElement.closest("pre.data, .json") ? node.data.replace(ESCAPE, (found) => " ".repeat(found.length)) : node.data;
+
+  const isShown = (range) => !range.startContainer.parentElement.closest("details:not([open])");
+
+  function open(element) {
+    for (let fold = element.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  }
+
   const mark = () => {
     const query = new URLSearchParams(location.search).get("q");
     const within = document.getElementById("effect");
@@ -44,7 +55,7 @@
     const ranges = [];
     const walk = document.createTreeWalker(within, NodeFilter.SHOW_TEXT);
     for (let node; (node = walk.nextNode()) && ranges.length < 2000; ) {
-      const { folded, at } = fold(node.data);
+      const { folded, at } = fold(read(node));
       for (const hit of folded.matchAll(wanted)) {
         const range = new Range();
         range.setStart(node, at[hit.index]);
@@ -54,13 +65,18 @@
     }
     if (!ranges.length) return;
     CSS.highlights.set("search", new Highlight(...ranges));
-    const first = ranges[0].startContainer.parentElement;
-    const closed = first.closest("details:not([open])");
-    if (closed) closed.open = true;
+    const first = (ranges.find(isShown) ?? ranges[0]).startContainer.parentElement;
+    open(first);
     first.scrollIntoView({ block: "center" });
   };
 
+  /* For texts not on the page yet: whether one has what was looked for; nothing if nothing was. */
+  window.rewynHas = () => {
+    const wanted = pattern(new URLSearchParams(location.search).get("q") ?? "");
+    return wanted && ((text) => fold(text.replace(ESCAPE, "  ")).folded.search(wanted) >= 0);
+  };
   mark();
+  document.addEventListener("rewyn:json", mark);
   document.addEventListener("htmx:afterSettle", (event) => {
     if (event.target.id === "effect" || event.target.id === "list") mark();
   });

@@ -54,9 +54,17 @@ def test_a_long_value_is_cut_and_says_so() -> None:
     shown = exact.pretty({"text": "x" * 1000}, 100)
     assert shown.cut
     assert len(shown.text) == 100
-    assert shown.size == len('{"text": ""}') + 1000
+    assert shown.size == len('{\n  "text": ""\n}') + 1000
 
 
 def test_depth_beyond_the_parser_is_an_error_not_a_crash() -> None:
     with pytest.raises(ValueError):
         exact.loads("[" * 100_000)
+
+
+@given(json_values)
+def test_indented_json_is_that_of_the_standard_library_and_its_size_is_true(value) -> None:
+    whole = json.dumps(value, indent=2, ensure_ascii=False)
+    assert exact.pretty(value, 2**31).text == whole
+    assert exact.pretty(value, 3).size == len(whole)
+    assert json.loads(exact.compact(value)) == value
