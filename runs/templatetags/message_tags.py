@@ -380,7 +380,7 @@ _SWITCH = (
     ' hx-swap="outerHTML show:none" hx-push-url="true">{2}</a>'
 )
 _FOUND = (
-    '<div class="found"><span class="label">{}, where “{}” stands</span>'
+    '<div class="found"><span class="label" data-plain>{}, where “{}” stands</span>'
     '<div class="said" dir="auto">{}</div></div>'
 )
 _FOUND_DATA = _FOUND.replace('<div class="said" dir="auto">{}</div>', '<pre class="data">{}</pre>')

@@ -28,22 +28,30 @@
       const words = fold(said).folded.match(/[\p{L}\p{N}\p{M}]+|\p{So}/gu);
       if (!words) return null;
       const whole = (word) => !SPACELESS.test(word.normalize("NFKC")) && !/\p{So}/u.test(word);
-      const before = whole(words[0]) ? "(?<![\\p{L}\\p{N}])" : "";
+      const before = whole(words[0]) ? "(?:(?<![\\p{L}\\p{N}])|(?<=\\\\[bfnrt]))" : ""; // behind \n in JSON, too
       const after = !whole(words.at(-1)) ? "" : star || said.endsWith("*") ? "[\\p{L}\\p{N}\\p{M}]*" : "(?![\\p{L}\\p{N}])";
-      return before + words.join("[^\\p{L}\\p{N}]{1,20}") + after;
+      return before + words.join("(?:\\\\[bfnrt]|[^\\p{L}\\p{N}]){1,20}") + after;
     });
     const found = sources.filter(Boolean);
     return found.length ? new RegExp(found.join("|"), "gu") : null;
   };
 
-  /* In JSON, \n and its like stand between words. */
-  const ESCAPE = /\\(?:[bfnrt"\\/]|u[0-9a-f]{4})/gi;
-  const read = (node) => node.parentElement.closest("pre.data, .json") ? node.data.replace(ESCAPE, (found) => " ".repeat(found.length)) : node.data;
-
   const isShown = (range) => !range.startContainer.parentElement.closest("details:not([open])");
 
   function open(element) {
     for (let fold = element.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  }
+
+  /* The place itself and not the element it is in, which may be pages long. */
+  function toSight(range) {
+    const element = range.startContainer.parentElement;
+    element.scrollIntoView({ block: "center" });
+    for (let box = element; box && box !== document.body; box = box.parentElement) {
+      if (box.scrollHeight <= box.clientHeight || !/auto|scroll/.test(getComputedStyle(box).overflowY)) continue;
+      box.scrollTop += range.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 2;
+    }
+    const { top, bottom } = range.getBoundingClientRect();
+    if (top < 0 || bottom > innerHeight) scrollBy(0, top - innerHeight / 2);
   }
 
   const mark = () => {
@@ -55,7 +63,8 @@
     const ranges = [];
     const walk = document.createTreeWalker(within, NodeFilter.SHOW_TEXT);
     for (let node; (node = walk.nextNode()) && ranges.length < 2000; ) {
-      const { folded, at } = fold(read(node));
+      if (node.parentElement.closest("[data-plain]")) continue; // the page's own words
+      const { folded, at } = fold(node.data);
       for (const hit of folded.matchAll(wanted)) {
         const range = new Range();
         range.setStart(node, at[hit.index]);
@@ -65,15 +74,15 @@
     }
     if (!ranges.length) return;
     CSS.highlights.set("search", new Highlight(...ranges));
-    const first = (ranges.find(isShown) ?? ranges[0]).startContainer.parentElement;
-    open(first);
-    first.scrollIntoView({ block: "center" });
+    const first = ranges.find(isShown) ?? ranges[0];
+    open(first.startContainer.parentElement);
+    toSight(first);
   };
 
   /* For texts not on the page yet: whether one has what was looked for; nothing if nothing was. */
   window.rewynHas = () => {
     const wanted = pattern(new URLSearchParams(location.search).get("q") ?? "");
-    return wanted && ((text) => fold(text.replace(ESCAPE, "  ")).folded.search(wanted) >= 0);
+    return wanted && ((text) => fold(text).folded.search(wanted) >= 0);
   };
   mark();
   document.addEventListener("rewyn:json", mark);

@@ -1,12 +1,20 @@
 """From a question to the place in a run where the answer stands."""
 
+import json
+
 import pytest
+from factories import body, log, tool
 from playwright.sync_api import expect
 
+from runs import ingest
 from runs.search import indexing
 
 pytestmark = pytest.mark.browser
 MARKED = "() => [...(CSS.highlights.get('search') ?? [])].map((range) => range.toString())"
+
+IN_SIGHT = """() => [...CSS.highlights.get('search')].some((range) => {
+    const box = range.getBoundingClientRect();
+    return box.height > 0 && box.top >= 0 && box.bottom <= innerHeight; })"""
 
 
 def test_a_hit_is_opened_where_it_stands_and_marked(page, load_log) -> None:
@@ -21,3 +29,13 @@ def test_a_hit_is_opened_where_it_stands_and_marked(page, load_log) -> None:
     page.wait_for_url("**/runs/*?at=*")
     marked = page.evaluate(MARKED)
     assert set(marked) == {"helmet"}
+
+
+def test_the_last_word_of_a_long_text_is_seen_marked(page, project) -> None:
+    rows = {"rows": [{"n": n} for n in range(300)], "last": {"deep": ["one\nZanzibar"]}}
+    records = [tool(1, result="lorem ipsum " * 15_000 + "Zanzibar"), tool(2, args=json.dumps(rows))]
+    ingest.accept_log(project, body(log(*records)), run_id="run")
+    for address in ("?at=1", "?at=2", "?at=2&req=json"):
+        page.goto(f"/p/acme/runs/run{address}&q=zanzibar")
+        assert set(page.evaluate(MARKED)) == {"Zanzibar"}
+        assert page.evaluate(IN_SIGHT)
