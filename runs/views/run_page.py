@@ -73,15 +73,6 @@ def effect_detail(request: HttpRequest, slug: str, run_id: str, seq: int) -> Htt
     return redirect(f"{reverse('runs:detail', args=[slug, run_id])}?at={effect.seq}")
 
 
-@require_safe
-def costliest(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
-    """Leads to the call of the run that cost most, the first of several."""
-    run = get_run_or_404(request, slug, run_id)
-    calls = run.effects.filter(counted=True, cost__isnull=False)
-    seq = calls.order_by("-cost", "seq").values_list("seq", flat=True).first()
-    return redirect(f"{reverse('runs:detail', args=[slug, run_id])}?at={seq or 1}")
-
-
 def where(run: Run, at: int, state: ListState, listing: Listing, around: Stretch) -> dict[str, Any]:
     """The effect on show and where one can go from it."""
     effect = bulk.get(Effect, run_id=run.pk, seq=at)

@@ -50,20 +50,25 @@
   }
 
   /* A key pressed while a step loads means the page that is coming, so it waits until htmx has
-     settled it: a link clicked before that is not boosted yet and would load a whole page. */
-  const waiting = [];
+     settled it: a link clicked before that is not boosted yet and would load a whole page. A key
+     that is held down steps only as long as it is: what its repeating left waiting goes with it. */
+  let waiting = [];
+  const LATE = 150; // ms after which a repeated key is one that came while the page was busy
   let loading = false;
   const act = (key) => press(document.querySelector("[data-rows]"), key) || byKey(key);
 
   function loaded(event) {
     if (!event.detail.boosted) return;
     loading = false;
-    setTimeout(() => { while (!loading && waiting.length) act(waiting.shift()); });
+    setTimeout(() => { while (!loading && waiting.length) act(waiting.shift().key); });
   }
 
   document.addEventListener("htmx:beforeRequest", (event) => { loading ||= Boolean(event.detail.boosted); });
   document.addEventListener("htmx:afterSettle", loaded);
   document.addEventListener("htmx:afterRequest", (event) => { if (!event.detail.successful) loaded(event); });
+
+  document.addEventListener("keyup", (event) => { waiting = waiting.filter((one) => one.key !== event.key || !one.repeat); });
+  window.addEventListener("blur", () => { waiting = waiting.filter((one) => !one.repeat); });
 
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && typing(document.activeElement)) return document.activeElement.blur();
@@ -74,8 +79,9 @@
       document.getElementById("keys")?.showModal();
       return event.preventDefault();
     }
+    if (event.repeat && performance.now() - event.timeStamp > LATE) return;
     if (loading) {
-      if (event.key.length === 1 && !(event.repeat && waiting.length)) waiting.push(event.key);
+      if (event.key.length === 1 && !(event.repeat && waiting.length)) waiting.push({ key: event.key, repeat: event.repeat });
     } else if (act(event.key)) event.preventDefault();
   });
 

@@ -8,7 +8,36 @@
   let wanted = null; // the effect asked for last, while its page is still on the way
   let scrolled = null; // how far the list was scrolled when it was folded
 
+  /* One effect comes at a time: what is pressed meanwhile on a page that is about to go waits, and
+     is pressed on the one that came. A tab is then that of the effect that came. */
+  let coming = false;
+  let held = null;
+
+  function came() {
+    const again = held;
+    coming = false;
+    held = null;
+    if (again) setTimeout(again);
+  }
+
+  function again(link) {
+    const at = Number(new URLSearchParams(link.search).get("at"));
+    return link.id ? () => document.getElementById(link.id)?.click() : () => at && go(at);
+  }
+
+  document.addEventListener("htmx:beforeRequest", ({ detail }) => { coming ||= detail.target?.id === "effect"; });
+  document.addEventListener("click", (event) => {
+    if (!coming || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const link = event.target.closest?.("#effect a[href^='?'], #transport a[href^='?'], .steps a[data-row], a[data-hit]");
+    if (!link) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    held = again(link);
+    if (link.matches("[data-row]")) select(Number(link.id.slice(1)));
+  }, true);
+
   function go(seq) {
+    if (coming) { held = () => go(seq); return; }
     const row = document.getElementById(`s${seq}`);
     if (row) return row.click();
     wanted = seq;
@@ -75,6 +104,10 @@
     const url = new URL(detail.path, location.href);
     if (detail.verb !== "get" || url.pathname !== location.pathname) return;
     const now = new URLSearchParams(location.search);
+    if (into === "effect") {
+      // The tabs on the page are newer than those a link was made with.
+      for (const name of ["req", "tab"]) if (detail.formData.has(name)) url.searchParams.delete(name);
+    }
     const kept = into === "effect" ? OF_LIST : into === "list" ? ["req", "tab"] : [];
     for (const name of kept) {
       if (!url.searchParams.has(name) && !detail.formData.has(name)) for (const value of now.getAll(name)) url.searchParams.append(name, value);
@@ -114,9 +147,11 @@
   document.addEventListener("htmx:afterSettle", (event) => {
     if (event.target.id === "list" && scrolled !== null) stepsList().scrollTop = scrolled;
     else if (event.target.id === "effect" || event.target.closest?.("#list")) arrived();
+    if (event.target.id === "effect") came();
   });
   for (const failed of ["htmx:responseError", "htmx:sendError"]) document.addEventListener(failed, () => {
-    wanted = null;
+    wanted = held = null;
+    came();
     select(shown());
   });
   document.addEventListener("htmx:historyRestore", () => select(shown()));

@@ -88,6 +88,8 @@ NEEDS: dict[str, dict[str, str]] = {
     "runs:steps": {"GET": "viewer"},
     "runs:growth": {"GET": "viewer"},
     "runs:costliest": {"GET": "viewer"},
+    "runs:costliest-of-all": {"GET": "viewer"},
+    "runs:changed": {"GET": "viewer"},
     "runs:log": {"GET": "viewer"},
     "runs:envelope": {"GET": "viewer"},
     "runs:offline": {"GET": "viewer"},

@@ -91,6 +91,8 @@ NO_PAGES = {
     *("runs:values", "runs:news", "runs:rows", "runs:selection-replay", "runs:selection-export"),
     *(
         "runs:costliest",
+        "runs:costliest-of-all",
+        "runs:changed",
         "runs:steps",
         "runs:growth",
         "runs:log",

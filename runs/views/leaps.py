@@ -1,0 +1,157 @@
+"""Ways that lead to one effect which has to be looked for first: what cost most, what changed.
+
+Each looks at no more than a stated number of rows, and says so where that was not all.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import NamedTuple
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from runs.access import get_project_or_404, get_run_or_404
+from runs.accounts.models import Project
+from runs.filters import EffectSelectionForm, RunListForm, read_list
+from runs.messages import answer_view, changes, request_view
+from runs.messages.loose import plural
+from runs.messages.parts import Answer, Request
+from runs.models import Effect, Family, Run
+from runs.stretch import Row, Stretch, read_rows, read_stretch
+from runs.views.record import record_of
+from runs.views.step_list import ListState
+
+RUNS, EFFECTS = 200, 100_000
+"""Runs, the most expensive first, and effects of them that the costliest call is looked for in."""
+CALLS, BYTES, CONVERSATIONS = 500, 40_000_000, 50
+"""Model calls that are held against the one before, the bytes of them, and how many conversations
+are followed."""
+
+
+@require_safe
+def costliest(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
+    """Leads to the call of the run that cost most, the first of several."""
+    run = get_run_or_404(request, slug, run_id)
+    calls = run.effects.filter(counted=True, cost__isnull=False)
+    seq = calls.order_by("-cost", "seq").values_list("seq", flat=True).first()
+    return redirect(f"{reverse('runs:detail', args=[slug, run_id])}?at={seq or 1}")
+
+
+@require_safe
+def costliest_of_all(request: HttpRequest, slug: str) -> HttpResponse:
+    """Leads to the model call that cost most in the runs that the filters of the address leave."""
+    project, form = get_project_or_404(request, slug), read_list(request)
+    found = costliest_call(project, form)
+    if found.run is None:
+        messages.info(request, "No run here has a call of known cost.")
+        return redirect(f"{reverse('runs:list', args=[slug])}?{form.query() or 'view=all'}")
+    if found.left_out:
+        messages.info(request, f"The costliest call {found.left_out}.")
+    return redirect(f"{reverse('runs:detail', args=[slug, found.run.external_id])}?at={found.seq}")
+
+
+class Costliest(NamedTuple):
+    """`left_out` says among what it was looked for, where that was not everything."""
+
+    run: Run | None = None
+    seq: int = 0
+    left_out: str = ""
+
+
+def costliest_call(project: Project, form: RunListForm) -> Costliest:
+    """The runs are gone along by their own cost: one that cost less than a call has none above it.
+    Equal calls: of the run that cost most."""
+    sorted_form = RunListForm(QueryDict(form.query(sort="-cost")))
+    page = sorted_form.page(project, RUNS)
+    best: tuple[Decimal, Run, int] | None = None
+    room, looked = EFFECTS, 0
+    for run in page.runs:
+        if run.cost is None or (best is not None and run.cost <= best[0]):
+            return _told(best, "")
+        if looked and run.effect_count > room:
+            break
+        room, looked = room - run.effect_count, looked + 1
+        calls = Effect.objects.filter(run_id=run.pk, counted=True, cost__isnull=False)
+        top = calls.order_by("-cost", "seq").values_list("cost", "seq").first()
+        if top is not None and top[0] is not None and (best is None or top[0] > best[0]):
+            best = (top[0], run, top[1])
+    is_all = looked == len(page.runs) and page.next is None
+    return _told(
+        best, "" if is_all else f"of {plural(looked, 'run')} looked at, what cost most first"
+    )
+
+
+def _told(best: tuple[Decimal, Run, int] | None, left_out: str) -> Costliest:
+    return Costliest() if best is None else Costliest(best[1], best[2], left_out)
+
+
+@require_safe
+def changed_prompt(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
+    """Leads to the next model call behind `at` that asks otherwise than the one before it of its
+    conversation, from the start again behind the last; new messages alone are nothing else."""
+    run = get_run_or_404(request, slug, run_id)
+    chosen = EffectSelectionForm(request.GET).values
+    at = chosen.get("at", 1)
+    seq, stand = next_change(run, at, run.last_seq)
+    if seq is None and stand >= run.last_seq and at > 1:
+        seq, stand = next_change(run, 0, at)
+    if seq is not None:
+        chosen["req"] = "changes"
+    elif stand in (at, run.last_seq):
+        seq = at
+        messages.info(
+            request, "No model call here asks otherwise than the one before it, new messages aside."
+        )
+    else:
+        seq = stand
+        messages.info(request, f"None up to #{stand:,}. Ask again to look further.")
+    query = f"at={seq}{ListState.of(chosen).query}"
+    return redirect(f"{reverse('runs:detail', args=[slug, run_id])}?{query}")
+
+
+def next_change(run: Run, after: int, until: int) -> tuple[int | None, int]:
+    """The first such call behind one position and up to another, and how far was looked."""
+    calls = _calls(run, after, until)
+    around = read_stretch(run, after - 100, after)
+    last: dict[tuple[str, str], tuple[Request, Answer] | None] = {}
+    room = BYTES
+    for call in calls:
+        conversation = (call.key, call.scope)
+        if conversation not in last and len(last) < CONVERSATIONS:
+            last[conversation] = _before(call, around)
+        room -= call.length
+        if room < 0:
+            return None, call.seq
+        asked, said = _read(call)
+        before = last.get(conversation)
+        if before is not None and is_changed(before, asked):
+            return call.seq, call.seq
+        last[conversation] = asked, said
+    return None, calls[-1].seq if len(calls) == CALLS else until
+
+
+def is_changed(before: tuple[Request, Answer], asked: Request) -> bool:
+    """Whether more than new messages tells a request from the one before it."""
+    found = changes(before[0], asked, before[1])
+    return bool(found.gone or found.tools or found.facts)
+
+
+def _calls(run: Run, after: int, until: int) -> tuple[Row, ...]:
+    calls = Effect.objects.filter(run_id=run.pk, family=Family.COMPLETION)
+    within = calls.filter(seq__gt=after, seq__lte=until).order_by("seq")
+    return read_rows(run, list(within.values_list("seq", flat=True)[:CALLS]))
+
+
+def _before(call: Row, around: Stretch) -> tuple[Request, Answer] | None:
+    alike = {"family": [call.family], "key": [call.key], "scope": [call.scope]}
+    row = around.before(call.seq, **alike)
+    return None if row is None else _read(row)
+
+
+def _read(row: Row) -> tuple[Request, Answer]:
+    record = record_of(row)
+    return request_view(record), answer_view(record)
