@@ -171,8 +171,8 @@ def rail(context: template.Context, label: str, name: str) -> str:
 def tab(context: template.Context, side: str, name: str, chosen: str, *label: object) -> str:
     """One tab of a pane: the same address with another `req` or `tab`."""
     params = context["request"].GET.copy()
-    for name in ("all", "more"):
-        params.pop(name, None)
+    for of_list in ("all", "more"):
+        params.pop(of_list, None)
     params[side] = name
     mark = mark_safe(' aria-current="true"') if name == chosen else ""
     text = "".join(map(str, label))

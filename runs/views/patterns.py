@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from types import SimpleNamespace
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from runs import timeline
 from runs.access import signed_in
+from runs.comments.models import Comment
+from runs.comments.names import Piece
+from runs.comments.threads import Said
 from runs.messages.parts import (
     Call,
     Data,
@@ -23,6 +28,7 @@ from runs.messages.parts import (
     Result,
     Text,
 )
+from runs.palette import Choice, Group
 
 LONG = "unbroken" * 40
 PARTS: tuple[Part, ...] = (
@@ -49,6 +55,12 @@ PARTS: tuple[Part, ...] = (
     Media("video", "file", "file-8812", "video/mp4", ""),
     Data({"type": "teleport", "to": "Mars"}, "", "teleport", unknown=True),
 )
+
+
+def _shift(before: str, after: str, by: str = "", percent: str = "", tone: str = "") -> object:
+    return SimpleNamespace(before=before, after=after, by=by, percent=percent, tone=tone)
+
+
 FAILURE = Failure(
     "provider_response",
     "Rate limit reached. Please try again in 800 ms.",
@@ -73,6 +85,32 @@ DIFFERENCES = (
     ("bad", "error"),
     ("warn", "not classed"),
 )
+PALETTES: tuple[list[Group], ...] = (
+    [
+        Group("Runs", [Choice("Refund of a helmet", "#p-palette", "refund · run_8812")]),
+        Group("Pages", [Choice("Review", "#p-palette"), Choice("Copy the link of this page", "")]),
+    ],
+    [],
+)
+VERDICTS = (
+    SimpleNamespace(
+        status="succeeded",
+        identical=True,
+        faithful=True,
+        changed=0,
+        shifts=[
+            ("Cost", _shift("$0.0712", "$0.0604", "−$0.0108", "−15%", "ok")),
+            ("Latency", _shift("2.10 s", "2.86 s", "+760 ms", "+36%", "warn")),
+        ],
+    ),
+    SimpleNamespace(
+        status="partial",
+        identical=False,
+        faithful=None,
+        changed=4,
+        shifts=[("Cost", _shift("$0.0712", "—"))],
+    ),
+)
 _NO_PROJECT = SimpleNamespace(slug="none", pk=0, name="none")
 FAMILIES = ("memory", "retrieve", "completion", "tool", "tool", "completion", "custom")
 
@@ -96,6 +134,28 @@ def patterns(request: HttpRequest) -> HttpResponse:
         "project": membership.project if membership else _NO_PROJECT,
         "costs": (None, 0, "0.00001", "0.0712", "1234.5"),
         "differences": DIFFERENCES,
+        "palettes": PALETTES,
+        "verdicts": VERDICTS,
+        "thread": _thread(),
+        "seq": 1,
+        "may_write": True,
+        "problem": "A comment needs some words.",
         "durations": (None, 0.4, 86, 1420, 134_000),
     }
     return render(request, "patterns.html", context)
+
+
+def _thread() -> list[Said]:
+    """What a person said, a moment ago and changed since, and what a key said, that nobody may
+    change here."""
+    now = timezone.now()
+    first = Comment(
+        pk=1, signed="Ada Lovelace", author_id=0, created_at=now - timedelta(hours=2), edited_at=now
+    )
+    first.text = "@you and @Bob: was this refund right?"
+    named = (Piece("@you", "you"), Piece(" and "), Piece("@Bob", "bob"))
+    other = Comment(pk=2, signed="nightly", created_at=now, text="مرحبا بالعالم")
+    return [
+        Said(first, (*named, Piece(": was this refund right?")), True, True, frozenset(["you"])),
+        Said(other, (Piece(other.text),), False, False, frozenset()),
+    ]

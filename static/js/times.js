@@ -19,7 +19,7 @@
   function say(now, time) {
     const then = new Date(time.dateTime);
     if (Number.isNaN(then.valueOf())) return;
-    const text = said(then, now);
+    const text = "clock" in time.dataset ? year.format(then) : said(then, now);
     if (time.textContent !== text) time.textContent = text;
     if (time.dataset.utc) return;
     time.dataset.utc = time.title;
@@ -29,6 +29,33 @@
   const sayNew = () => { for (const time of document.querySelectorAll("time[datetime]:not([data-utc])")) say(new Date(), time); };
   const sayAll = () => { for (const time of document.querySelectorAll("time[datetime]")) say(new Date(), time); };
 
+  /* A [data-instant] field holds UTC as the server wrote it. The reader sees and types the time of
+     their own zone; what is sent says which that is. */
+  const two = (number) => String(number).padStart(2, "0");
+  const local = (then) => `${then.getFullYear()}-${two(then.getMonth() + 1)}-${two(then.getDate())}T${two(then.getHours())}:${two(then.getMinutes())}`;
+
+  function offset(then) {
+    const minutes = -then.getTimezoneOffset();
+    const size = Math.abs(minutes);
+    return `${minutes < 0 ? "-" : "+"}${two(Math.floor(size / 60))}:${two(size % 60)}`;
+  }
+
+  function takeOver(field) {
+    if (field.defaultValue) field.value = local(new Date(`${field.defaultValue}Z`));
+    const label = field.closest("label")?.firstChild;
+    if (label) label.data = label.data.replace("(UTC)", "(your time)");
+    field.dataset.instant = "local";
+  }
+  const takeOverAll = () => { for (const field of document.querySelectorAll("[data-instant='']")) takeOver(field); };
+
+  document.addEventListener("formdata", ({ target, formData }) => {
+    for (const field of target.querySelectorAll?.("[data-instant='local']") ?? []) {
+      const then = new Date(field.value);
+      if (!Number.isNaN(then.valueOf()) && formData.has(field.name)) formData.set(field.name, `${field.value}${offset(then)}`);
+    }
+  });
+
+  document.addEventListener("DOMContentLoaded", takeOverAll);
   for (const come of ["DOMContentLoaded", "htmx:afterSwap", "htmx:oobAfterSwap", "htmx:afterSettle", "htmx:historyRestore"]) document.addEventListener(come, sayNew);
   setInterval(sayAll, 60_000);
 })();

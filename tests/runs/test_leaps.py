@@ -1,4 +1,4 @@
-"""Ways to one effect that has to be looked for: the costliest call of many runs, a changed prompt."""
+"""Ways to one effect that has to be looked for: the costliest of many calls, a changed prompt."""
 
 import pytest
 from factories import body, completion, log, tool, user

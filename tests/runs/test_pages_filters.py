@@ -167,3 +167,12 @@ def test_a_time_beyond_the_calendar_is_named(api, member_client, make_run, name,
     answer = api("GET", f"/api/v1/runs?{query}")
     assert (answer.status_code, answer.json()["error"]["field"]) == (422, name)
     assert "beyond the calendar" in member_client.get(f"/p/acme/runs?{query}").content.decode()
+
+
+def test_a_time_with_an_offset_is_that_instant_and_shown_in_utc(member_client, make_run) -> None:
+    make_run("a")  # at midnight, UTC
+    late, early = "2026-11-01T05:31+05:30", "2026-11-01T05:29+05:30"
+    assert "No run matches" in member_client.get("/p/acme/runs", {"since": late}).text
+    page = member_client.get("/p/acme/runs", {"since": early}).text
+    assert 'value="2026-10-31T23:59"' in page and "Started from (UTC)" in page
+    assert "from <time" in page and ">2026-10-31 23:59 UTC</time>" in page

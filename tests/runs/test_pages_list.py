@@ -134,6 +134,8 @@ def test_every_component_is_shown_on_one_page(member_client) -> None:
     page = member_client.get("/patterns")
     assert page.status_code == 200
     assert "18446744073709551615" in page.text
+    parts = ('class="palette shown"', 'class="say"', 'class="verdict"', 'class="tape"')
+    assert [part for part in parts if part not in page.text] == []
 
 
 def test_values_offered_are_those_of_the_project(member_client, load_log) -> None:

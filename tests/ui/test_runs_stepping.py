@@ -161,3 +161,53 @@ def test_next_model_call_pressed_fast_goes_as_far_as_pressed(page, load_log) -> 
     for _ in range(6):
         page.keyboard.press("m")
     page.wait_for_url("**at=131*")
+
+
+def slowly(page, address: str, seconds: float = 0.25) -> None:
+    """Let steps that match take so long."""
+
+    def wait(route) -> None:
+        page.wait_for_timeout(seconds * 1000)
+        route.continue_()
+
+    page.route(address, wait)
+
+
+def test_a_tab_pressed_while_steps_load_is_that_of_the_effect_that_comes(refund) -> None:
+    refund.goto("/p/acme/runs/refund-memory?at=1")
+    slowly(refund, "**/*at=*")
+    refund.keyboard.press("j")
+    refund.keyboard.press("j")
+    refund.locator("#tab-req-json").dispatch_event("click")
+    refund.wait_for_url("**at=3*req=json*")
+    settled(refund, 3)
+    assert at(refund) == "s3"
+
+
+def test_tabs_stand_once_in_the_address(refund) -> None:
+    refund.goto("/p/acme/runs/refund-memory?at=2&req=changes")
+    refund.keyboard.press("m")
+    settled(refund, 5)
+    refund.locator("#tab-req-json").click()
+    refund.wait_for_url("**req=json*")
+    refund.keyboard.press("k")
+    settled(refund, 4)
+    assert refund.url.endswith("?at=4&req=json")
+
+
+def test_a_held_key_stops_where_it_is_let_go(page, load_log) -> None:
+    page.goto(f"/p/acme/runs/{load_log('night-shift-300')}")
+    slowly(page, "**/*at=*", 0.1)
+    page.keyboard.down("j")
+    for _ in range(8):
+        page.keyboard.down("j")  # what a keyboard sends while it is held
+    page.keyboard.up("j")
+    settled(page, 2)
+    page.wait_for_timeout(400)
+    assert at(page) == "s2"
+
+
+def test_the_next_changed_prompt_is_a_key_away(refund) -> None:
+    refund.keyboard.press("c")
+    refund.wait_for_url("**at=*")
+    assert "No model call here asks otherwise" in refund.locator("#main").inner_text()

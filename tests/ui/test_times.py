@@ -50,3 +50,18 @@ def test_without_scripts_times_are_utc_and_say_so(old_run, open_page, make_membe
     page = open_page(make_member("viewer"), java_script_enabled=False, **PLACE)
     page.goto("/p/acme/runs")
     assert page.locator("td.started time").inner_text() == "Nov 29 2024, 20:30 UTC"
+
+
+def test_a_bound_of_time_is_typed_and_read_in_the_readers_zone(
+    old_run, open_page, make_member
+) -> None:
+    page = open_page(make_member("admin"), **PLACE)
+    page.goto("/p/acme/runs")
+    page.get_by_text("time", exact=True).click()
+    page.get_by_label("Started from (your time)").fill("2024-11-30T01:59")
+    page.get_by_label("Started before (your time)").fill("2024-11-30T02:01")
+    page.locator(".filter[open]").get_by_role("button", name="Apply").click()
+    page.wait_for_url("**since=2024-11-30T01%3A59%2B05%3A30*until=2024-11-30T02%3A01%2B05%3A30*")
+    assert page.locator("tr[data-row]").count() == 1
+    assert "from Nov 30, 2024, 01:59" in page.locator(".filters.active").inner_text()
+    assert page.locator("[name=since]").first.input_value() == "2024-11-30T01:59"
