@@ -221,13 +221,15 @@ def _window(looked: LookedFor, window: Window, text: str, size: int, escaped: bo
         f"<mark>{escape(one.text)}</mark>" if one.is_hit else escape(one.text) for one in pieces
     )
     place = f"characters {window.start + 1:,} to {window.end:,} of {size:,}"
+    said = f"{_MORE}{said}{_MORE if window.end < size else ''}"
     asked = escape(clean(looked.said[:60]))
     return (_FOUND_DATA if escaped else _FOUND).format(place, asked, said)
 
 
 def _only_in_json(looked: LookedFor, rows: Table, value: Any) -> bool:
     """A table may leave out the row, the column or the end of the text that was looked for."""
-    if not looked or looked.is_in(cell.text for row in rows.rows for cell in row):
+    shown = [cell.text for row in rows.rows for cell in row]
+    if not looked or looked.is_in([*shown, *(fact.value[:80] for fact in rows.facts[:12])]):
         return False
     return any(looked.places(exact.Indented(value), escaped=True))
 
@@ -379,6 +381,7 @@ _SWITCH = (
     '<a class="more-link md-switch" href="?{0}" hx-get="?{0}" hx-target="#{1}" hx-select="#{1}"'
     ' hx-swap="outerHTML show:none" hx-push-url="true">{2}</a>'
 )
+_MORE = '<span class="muted" data-plain>…</span>'
 _FOUND = (
     '<div class="found"><span class="label" data-plain>{}, where “{}” stands</span>'
     '<div class="said" dir="auto">{}</div></div>'

@@ -150,7 +150,7 @@ def _thread() -> list[Said]:
     change here."""
     now = timezone.now()
     first = Comment(
-        pk=1, signed="Ada Lovelace", author_id=0, created_at=now - timedelta(hours=2), edited_at=now
+        pk=1, signed="Ada Lovelace", author_id=1, created_at=now - timedelta(hours=2), edited_at=now
     )
     first.text = "@you and @Bob: was this refund right?"
     named = (Piece("@you", "you"), Piece(" and "), Piece("@Bob", "bob"))
