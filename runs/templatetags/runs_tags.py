@@ -79,8 +79,8 @@ def cleaned(text: str) -> str:
 
 
 @register.filter
-def shorten(text: str) -> exact.Shown:
-    return display.shorten(text, TEXT_SHOWN)
+def shorten(text: str, limit: int = TEXT_SHOWN) -> exact.Shown:
+    return display.shorten(text, limit)
 
 
 @register.filter

@@ -149,7 +149,7 @@
     else if (event.target.id === "effect" || event.target.closest?.("#list")) arrived();
     if (event.target.id === "effect") came();
   });
-  for (const failed of ["htmx:responseError", "htmx:sendError"]) document.addEventListener(failed, () => {
+  for (const failed of ["htmx:responseError", "htmx:sendError", "htmx:timeout", "htmx:sendAbort", "htmx:swapError"]) document.addEventListener(failed, () => {
     wanted = held = null;
     came();
     select(shown());
