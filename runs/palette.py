@@ -157,12 +157,13 @@ def _views(member: Membership) -> list[Choice]:
 
 
 def _pages(member: Membership) -> Iterator[Choice]:
-    costliest = reverse("runs:costliest-of-all", args=[member.project.slug])
-    yield Choice("Costliest call of the last 24 hours", f"{costliest}?last=24h")
     for label, route, needs in PAGES:
         address = _reversed(route, member.project.slug)
         if address and Role(member.role).covers(needs):
             yield Choice(label, address)
+        if route == "runs:agents":
+            costliest = reverse("runs:costliest-of-all", args=[member.project.slug])
+            yield Choice("Costliest call of the last 24 hours", f"{costliest}?last=24h")
 
 
 def _actions(member: Membership, run: Run | None) -> Iterator[Choice]:

@@ -96,3 +96,8 @@ def test_it_costs_few_queries(made, member_client, django_assert_max_num_queries
     choices(member_client, "q=ref")
     with django_assert_max_num_queries(10):
         choices(member_client, "q=ref&run=run-0")
+
+
+def test_the_costliest_call_of_the_day_is_asked_for_by_name(member_client, project) -> None:
+    page = member_client.get("/p/acme/palette?q=costliest").text
+    assert 'href="/p/acme/costliest?last=24h"' in page
