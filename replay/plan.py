@@ -78,7 +78,12 @@ def components(run: Run, live: frozenset[str]) -> list[dict[str, Any]]:
     rows = (
         Effect.objects.filter(run=run)
         .values("family", "key")
-        .annotate(effects=Count("pk"), first=Min("seq"), name=Min("name"))
+        .annotate(
+            effects=Count("pk"),
+            first=Min("seq"),
+            names=Count("name", distinct=True),
+            a_name=Min("name"),
+        )
         .order_by("first")
     )
     return [
@@ -86,12 +91,18 @@ def components(run: Run, live: frozenset[str]) -> list[dict[str, Any]]:
             "family": row["family"],
             "label": str(Family(row["family"]).label),
             "key": row["key"],
-            "name": row["name"] or row["key"],
+            "name": _together(row),
             "runs": "live" if row["family"] in live else "recorded",
             "effects": row["effects"],
         }
         for row in rows
     ]
+
+
+def _together(row: dict[str, Any]) -> str:
+    """What to call the effects of a key: one memory is loaded and appended to, say."""
+    names = (row["a_name"], row["key"]) if row["names"] == 1 else (row["key"], row["a_name"])
+    return next(filter(None, names), "")
 
 
 def _running(run: Run) -> list[dict[str, Any]]:

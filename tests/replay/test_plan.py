@@ -42,6 +42,11 @@ def test_a_prompt_replay_says_what_is_live_and_how_often(plan, settings):
     assert made["effects"] == [1, 3]
 
 
+def test_what_is_loaded_and_appended_to_goes_by_its_key(plan):
+    memory = [c for c in plan("refund-memory")["components"] if c["label"] == "memory"]
+    assert [(c["name"], c["effects"]) for c in memory] == [("refund/memory", 4)]
+
+
 def test_tokens_and_cost_are_estimated_from_the_recording(plan):
     made = plan("order-status-chat", models=["openai:gpt-4o"])
     assert made["tokens"]["complete"] is True
