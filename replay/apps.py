@@ -5,9 +5,10 @@ class ReplayConfig(AppConfig):
     name = "replay"
 
     def ready(self) -> None:
+        from replay.notifications import inbox
         from replay.review import counts, reading
         from runs import context, curate
 
         curate.moved.append(counts.runs_moved)
         curate.ending.append(counts.runs_end)
-        context.counted.append(reading.with_waiting)
+        context.counted += [reading.with_waiting, inbox.with_notices]

@@ -28,9 +28,10 @@ from replay.experiments import cells
 from replay.lease import Lease, Lost, Stopped, stop
 from replay.models import MESSAGE, Experiment, Replay, ReplayEffect, ReplayMode
 from replay.modes import prompt, reconstruct
+from replay.notifications import events
 from replay.outcome import Outcome
 from replay.review.noting import note
-from replay.states import ACTIVE, replay_move
+from replay.states import ACTIVE, FINAL, replay_move
 from rewyn_sdk import canonical_bytes
 from runs import bulk
 from runs.accounts.models import User
@@ -141,7 +142,13 @@ def ring(public_id: str) -> None:
 def _move(replays: Any, event: str, **columns: Any) -> bool:
     """One conditional UPDATE; True when it changed a row."""
     move = replay_move(event)
-    moved = replays.filter(status__in=move.sources).update(status=move.target, **columns)
+    moving = replays.filter(status__in=move.sources)
+    told = events.of_interest(moving) if move.target in FINAL else []
+    if not told:
+        return bool(moving.update(status=move.target, **columns))
+    with bulk.turn():  # who is told of an end is written down with it
+        moved = moving.update(status=move.target, **columns)
+        events.replays_ended(told, columns["finished_at"])
     return bool(moved)
 
 

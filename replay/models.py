@@ -370,6 +370,12 @@ from replay.experiments.models import (  # noqa: E402, F401  (of this app)
 from replay.ignore_rules.models import (  # noqa: E402, F401  (of this app)
     IgnoreRule,
 )
+from replay.notifications.models import (  # noqa: E402, F401  (of this app)
+    Bound,
+    Delivery,
+    Notice,
+    Webhook,
+)
 from replay.project_providers.models import (  # noqa: E402, F401  (of this app)
     ProjectProvider,
     ProviderCall,

@@ -1,4 +1,4 @@
-"""Celery's doorbell, and the sweeper that each worker carries."""
+"""Celery's doorbell, and the sweepers that each worker carries."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from django.db import connections
 
 from replay import jobs, sweeper
 from replay.lease import stop
+from replay.notifications import sweeper as notifications
 
 GRACE_SECONDS = 7.0
 
@@ -24,8 +25,9 @@ def run(public_id: str) -> None:
 
 
 @worker_init.connect  # type: ignore[untyped-decorator]
-def _start_sweeper(**kwargs: Any) -> None:
+def _start_sweepers(**kwargs: Any) -> None:
     sweeper.start()
+    notifications.start()
 
 
 @worker_shutting_down.connect  # type: ignore[untyped-decorator]
@@ -35,5 +37,6 @@ def _give_back(**kwargs: Any) -> None:
 
 
 @worker_shutdown.connect  # type: ignore[untyped-decorator]
-def _stop_sweeper(**kwargs: Any) -> None:
+def _stop_sweepers(**kwargs: Any) -> None:
     sweeper.stop()
+    notifications.stop()

@@ -4,6 +4,7 @@ from django.urls import path
 
 from replay.experiments import urls as experiment_urls
 from replay.ignore_rules import urls as ignore_urls
+from replay.notifications import urls as notification_urls
 from replay.project_providers import urls as provider_urls
 from replay.views import baselines, compare, form, listing, page, review, review_writes
 from runs import urls as _runs  # noqa: F401  (registers `run_id` and `seq`)
@@ -20,6 +21,7 @@ of_run = "p/<slug:slug>/runs/<run_id:run_id>"
 urlpatterns = [
     path("p/<slug:slug>/compare", compare.compare, name="compare"),
     *provider_urls.urlpatterns,
+    *notification_urls.urlpatterns,
     *experiment_urls.urlpatterns,
     *ignore_urls.urlpatterns,
     path(replays, listing.replay_list, name="list"),

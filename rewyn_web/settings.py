@@ -58,6 +58,8 @@ SECRET_KEY = _secret
 ALLOWED_HOSTS: list[str] = env.list("ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]"])
 CSRF_FAILURE_VIEW = "runs.accounts.middleware.refused_as_forged"
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [])
+BASE_URL = env.str("BASE_URL", "")
+"""Where people reach this server: what links begin with that lead here from elsewhere."""
 USE_X_FORWARDED_HOST = False
 if env.bool("BEHIND_TLS_PROXY", False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")

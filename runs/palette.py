@@ -37,7 +37,7 @@ PAGES: tuple[tuple[str, str, Role], ...] = (
     ("Baselines", "replay:baselines", Role.VIEWER),
     ("Ignore rules", "replay:ignore-rules", Role.MEMBER),
     ("Compare two runs", "replay:compare", Role.VIEWER),
-    ("Mentions", "runs:mentions", Role.VIEWER),
+    ("Inbox", "replay:inbox", Role.VIEWER),
     ("Saved views", "runs:views", Role.VIEWER),
     ("Import a log", "runs:import", Role.MEMBER),
     ("Connect an agent", "accounts:connect", Role.VIEWER),
@@ -46,6 +46,7 @@ PAGES: tuple[tuple[str, str, Role], ...] = (
     ("Settings of the project", "accounts:settings", Role.VIEWER),
     ("Redaction rules", "accounts:redaction", Role.ADMIN),
     ("Providers", "replay:providers", Role.ADMIN),
+    ("Notifications: webhooks and bounds", "replay:notifications", Role.ADMIN),
 )
 """What a page is called, its route, and who may see it."""
 ACTIONS: tuple[tuple[str, str, Role], ...] = (

@@ -2,17 +2,38 @@
 
 from django.urls import path
 
-from replay.api import compare, experiments, ignore_rules, providers, review, views
+from replay.api import (
+    compare,
+    experiments,
+    ignore_rules,
+    notifications,
+    providers,
+    review,
+    views,
+)
 from runs import urls as _runs  # noqa: F401  (registers `seq`)
 
 app_name = "replay-api"
 one = "experiments/<slug:experiment_id>"
 rules = "ignore-rules"
+hook = "webhooks/<slug:webhook_id>"
 urlpatterns = [
     path("compare", compare.CompareView.as_view(), name="compare"),
     path("providers", providers.ProvidersView.as_view(), name="providers"),
     path("providers/<slug:name>", providers.ProviderView.as_view(), name="provider"),
     path("providers/<slug:name>/test", providers.ProviderTestView.as_view(), name="provider-test"),
+    path("webhooks", notifications.WebhooksView.as_view(), name="webhooks"),
+    path(hook, notifications.WebhookView.as_view(), name="webhook"),
+    path(f"{hook}/ping", notifications.WebhookPingView.as_view(), name="webhook-ping"),
+    path(f"{hook}/secret", notifications.WebhookSecretView.as_view(), name="webhook-secret"),
+    path(f"{hook}/deliveries", notifications.DeliveriesView.as_view(), name="deliveries"),
+    path(
+        f"{hook}/deliveries/<int:delivery_id>/redeliver",
+        notifications.RedeliveryView.as_view(),
+        name="redeliver",
+    ),
+    path("bounds", notifications.BoundsView.as_view(), name="bounds"),
+    path("bounds/<slug:bound_id>", notifications.BoundView.as_view(), name="bound"),
     path("replays", views.ReplaysView.as_view(), name="replays"),
     path("replays/<slug:replay_id>", views.ReplayView.as_view(), name="replay"),
     path("replays/<slug:replay_id>/effects", views.ReplayEffectsView.as_view(), name="effects"),

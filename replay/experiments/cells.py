@@ -16,7 +16,9 @@ from replay.differences import Difference
 from replay.experiments.latency import bins
 from replay.experiments.models import CLASSES, FIGURES, NOTHING_YET, Cell, ExperimentRun
 from replay.models import CallState, Experiment, Replay, ReplayEffect
+from replay.notifications import events
 from replay.states import ACTIVE, FINAL
+from runs import bulk
 
 AT_ONCE = 100
 LOOKED_AT = 20
@@ -89,7 +91,13 @@ def finish(experiment_id: int) -> bool:
     mine = Experiment.objects.filter(
         ~Exists(going), ~Exists(unsettled), pk=experiment_id, finished_at=None
     )
-    return bool(mine.update(finished_at=timezone.now(), fingerprint=""))
+    if not mine.exists():
+        return False
+    with bulk.turn():  # who is told of its end is written down with it
+        ended = bool(mine.update(finished_at=timezone.now(), fingerprint=""))
+        if ended:
+            events.experiment_ended(experiment_id)
+    return ended
 
 
 def catch_up() -> int:

@@ -13,6 +13,7 @@ from typing import Any
 from django.db.models import Count, F, QuerySet
 
 from replay.differences import Difference
+from replay.notifications import events, inbox
 from replay.review import baselines
 from replay.review.counts import move
 from replay.review.models import (
@@ -161,6 +162,8 @@ def _rule(members: QuerySet[Divergence], event: ReviewEvent, ruling: Ruling) -> 
     _count(event.cluster_id, before, Counter({ruling.verdict: event.count}), runs)
     if ruling.verdict == State.ACCEPTED and ruling.baseline:
         baselines.keep(event)
+    if ruling.verdict == State.REGRESSION:
+        events.regression_judged(event)
 
 
 def _tally(members: QuerySet[Divergence]) -> tuple[Counter[str], Counter[int]]:
@@ -268,6 +271,7 @@ def assign(cluster: Cluster, whom: User | None, by: Decider) -> None:
             user=by.user,
             signed=by.signed,
         )
+        inbox.tell_assigned(cluster, whom, by)
 
 
 def comment(divergence: Divergence, text: str, by: Decider) -> Comment:

@@ -51,7 +51,7 @@ def _piece(piece: Any, said: Said) -> str:
 
 @register.simple_tag(takes_context=True)
 def unread_mentions(context: template.Context) -> str:
-    """How many mentions wait; empty where none does."""
+    """How much waits in one's inbox; empty where nothing does."""
     here = context["project"].pk
     memberships = context.get("memberships") or ()
     count = next((one.unread for one in memberships if one.project_id == here), 0) or 0
@@ -59,11 +59,11 @@ def unread_mentions(context: template.Context) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def mentions_link(context: template.Context) -> str:
+def inbox_link(context: template.Context) -> str:
     """The inbox in the rail, with how many wait in it."""
-    address = reverse("runs:mentions", args=[context["project"].slug])
+    address = reverse("replay:inbox", args=[context["project"].slug])
     here = mark_safe(' aria-current="page"') if context["request"].path == address else ""
-    shape = '<a class="item" href="{}"{}>Mentions {}</a>'
+    shape = '<a class="item" href="{}"{}>Inbox {}</a>'
     return format_html(shape, address, here, unread_badge(unread_mentions(context)))
 
 

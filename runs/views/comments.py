@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
@@ -17,14 +16,6 @@ from runs.comments import threads, writing
 from runs.comments.models import Comment
 from runs.models import Run
 from runs.templatetags.comment_tags import thread_context
-
-ROWS = 50
-
-
-class InboxForm(forms.Form):
-    """The state of the page in its address; what cannot be is left out."""
-
-    before = forms.IntegerField(min_value=1, max_value=2**63 - 1, required=False)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -122,21 +113,12 @@ def _of_a_divergence(request: HttpRequest, run: Run, about: str, problem: str) -
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def mentions(request: HttpRequest, slug: str) -> HttpResponse:
-    """Where others named the person who looks; by POST these are marked as read."""
+    """By POST mentions of the person who looks are marked as read; they are listed in the inbox,
+    which another app keeps."""
     member = get_membership_or_404(request, slug)
     if request.method == "POST":
         return _read(request, member)
-    form = InboxForm(request.GET)
-    form.full_clean()
-    found = threads.inbox(member.user, member.project).prefetch_related("comment__mentions")
-    if before := form.cleaned_data.get("before"):
-        found = found.filter(pk__lt=before)
-    rows = list(found[: ROWS + 1])
-    context = {
-        "mentions": [(one, threads.said(one.comment, member)) for one in rows[:ROWS]],
-        "older": rows[ROWS - 1].pk if len(rows) > ROWS else None,
-    }
-    return render(request, "runs/mentions.html", context)
+    return redirect("replay:inbox", slug)
 
 
 def _read(request: HttpRequest, member: Membership) -> HttpResponse:
@@ -145,4 +127,4 @@ def _read(request: HttpRequest, member: Membership) -> HttpResponse:
     writing.read(member.user, member.project, None if every else named[: threads.SHOWN])
     if request.headers.get("HX-Request"):
         return render(request, "runs/_unread.html", {"oob": True})
-    return redirect("runs:mentions", member.project.slug)
+    return redirect("replay:inbox", member.project.slug)

@@ -62,7 +62,6 @@ PAGES: dict[str, list[tuple[dict, str]]] = {
     ],
     "runs:search": [(PROJECT, "q=refund"), (PROJECT, "")],
     "runs:palette": [(PROJECT, "q=re")],
-    "runs:mentions": [(PROJECT, "")],
     "runs:import": [(PROJECT, "")],
     "runs:patterns": [({}, "")],
     "replay:compare": [
@@ -73,6 +72,9 @@ PAGES: dict[str, list[tuple[dict, str]]] = {
     "replay:providers": [(PROJECT, "")],
     "replay:ignore-rules": [(PROJECT, "path=/text")],
     "replay:provider": [],
+    "replay:notifications": [(PROJECT, "")],
+    "replay:webhook": [],
+    "replay:inbox": [(PROJECT, "")],
     "replay:new": [(RUN, "")],
     "replay:detail": [],
     "replay:review": [(PROJECT, ""), (PROJECT, "tab=members"), (PROJECT, "state=accepted")],
@@ -101,7 +103,7 @@ NO_PAGES = {
         "runs:effect-raw",
     ),
     *("runs:effect-value", "runs:effect-media", "runs:attachment", "runs:comments", "runs:people"),
-    *("runs:offline", "runs:envelope"),
+    *("runs:offline", "runs:envelope", "runs:mentions"),
     *(
         "replay:divergence",
         "replay:body",

@@ -1,0 +1,1 @@
+"""Who is told of what happened: a project's webhooks, its bounds, and each person's inbox."""

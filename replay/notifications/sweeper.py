@@ -1,0 +1,52 @@
+"""The thread beside each worker that sends what is due, and looks at bounds. One of its own: a slow
+receiver holds up no replay."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+from django.db import DatabaseError, connections
+
+from replay.notifications import bounds, sending
+from runs.one_thread import OneThread
+
+logger = logging.getLogger(__name__)
+SECONDS = 2.0
+"""Between two looks for what is due."""
+TIDY_SECONDS = 3600.0
+_stop = threading.Event()
+
+
+def start() -> None:
+    """Start this process's thread once."""
+    _thread.start(before=_stop.clear)
+
+
+def stop() -> None:
+    """Tell it to end after what it is at, and wait for that, though not for a slow receiver."""
+    _stop.set()
+    _thread.join()
+
+
+def _send_until_stopped() -> None:
+    tidied = float("-inf")
+    while not _stop.is_set():
+        sent = 0
+        try:
+            if time.monotonic() - tidied > TIDY_SECONDS:
+                sending.forget_old()
+                tidied = time.monotonic()
+            bounds.check_due()
+            sent = sending.send_due()
+        except DatabaseError:
+            logger.warning("notifications.sweep_failed", exc_info=True)
+        except Exception:  # whatever is wrong with one round, the next may go well
+            logger.exception("notifications.sweep_failed")
+        finally:
+            connections.close_all()
+        _stop.wait(0 if sent else SECONDS)
+
+
+_thread = OneThread("notifications", _send_until_stopped)
