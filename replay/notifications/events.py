@@ -3,12 +3,15 @@ word of what was asked, answered or said. An unknown figure is null."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec
 from urllib.parse import urlencode
 
+from django.db import DatabaseError
 from django.db.models import Count, Exists, Max, OuterRef, QuerySet
 from django.urls import reverse
 
@@ -21,8 +24,28 @@ from replay.notifications.outbox import listening, put
 from replay.review.models import Cluster, Divergence, ReviewEvent, State
 from runs.accounts.models import Project
 
+logger = logging.getLogger(__name__)
 NAMED = 20
 """Divergences that an event names, and clusters of one replay that come again."""
+
+
+P = ParamSpec("P")
+
+
+def _in_nobody_s_way(tell: Callable[P, None]) -> Callable[P, None]:
+    """Whatever is wrong with telling, what happened happens. Of the database's own errors the
+    transaction has to end."""
+
+    @wraps(tell)
+    def told(*args: P.args, **named: P.kwargs) -> None:
+        try:
+            tell(*args, **named)
+        except DatabaseError:
+            raise
+        except Exception:
+            logger.exception("notifications.not_told", extra={"event": tell.__name__})
+
+    return told
 
 
 def dollars(cost: Decimal | None) -> float | None:
@@ -39,6 +62,7 @@ def of_interest(replays: QuerySet[Replay]) -> list[int]:
     return list(replays.filter(Exists(hooks), experiment=None).values_list("pk", flat=True))
 
 
+@_in_nobody_s_way
 def replays_ended(ids: Sequence[int], at: datetime) -> None:
     """Of these replays, tell of those that ended at that very instant."""
     ended = Replay.objects.filter(pk__in=ids, finished_at=at).visible()
@@ -90,6 +114,7 @@ def _counts(found: QuerySet[Divergence]) -> dict[str, int]:
 # --- Experiments -------------------------------------------------------------------------------
 
 
+@_in_nobody_s_way
 def experiment_ended(pk: int) -> None:
     """Tell of an experiment whose last replay has ended."""
     experiment = Experiment.objects.select_related("project").get(pk=pk)
@@ -136,6 +161,7 @@ def _of_candidate(column: Column) -> dict[str, Any]:
 # --- Regressions -------------------------------------------------------------------------------
 
 
+@_in_nobody_s_way
 def regression_judged(event: ReviewEvent) -> None:
     """Somebody gave the verdict regression."""
     hooks = listening(event.project_id, Kind.REGRESSION_FOUND)

@@ -369,7 +369,7 @@ def test_a_comment_mentions_and_leads_back(cluster, person):
     assert answer["Location"] == f"{PAGE}/divergences/{one.public_id}#comments"
     assert '<span class="mention' in text(ada.get(f"{PAGE}?cluster={cluster.pk}"))
     assert Mention.objects.get().user.name == "Bob"
-    assert f"{PAGE}/divergences/{one.public_id}#c" in text(bob.get("/p/acme/mentions"))
+    assert f"{PAGE}/divergences/{one.public_id}#c" in text(bob.get("/p/acme/inbox"))
     page = text(ada.get(f"/p/acme/runs/run-1?at={one.seq}"))
     assert "look</p>" not in page
 

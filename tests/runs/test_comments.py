@@ -94,13 +94,13 @@ def test_a_stranger_and_another_project_find_nothing(stored, person, make_member
 def test_whoever_is_mentioned_finds_it_in_the_inbox_until_it_is_read(stored, person) -> None:
     ada, bob = person("Ada"), person("Bob de Vries")
     say(ada, "@bob de vries, and @Ada: look. mail@bob de vries is none")
-    inbox = bob.get("/p/acme/mentions").content.decode()
+    inbox = bob.get("/p/acme/inbox").content.decode()
     assert '<b aria-hidden="true">1</b>' in inbox
     assert '<span class="mention me">@bob de vries</span>, and' in inbox
     assert "/p/acme/runs/r1?at=2#c" in inbox
-    assert "Nobody has mentioned you" in ada.get("/p/acme/mentions").content.decode()
+    assert "Nothing is here for you" in ada.get("/p/acme/inbox").content.decode()
     bob.post("/p/acme/mentions", {"comment": Comment.objects.get().pk})
-    assert '<b aria-hidden="true">' not in bob.get("/p/acme/mentions").content.decode()
+    assert '<b aria-hidden="true">' not in bob.get("/p/acme/inbox").content.decode()
 
 
 def test_who_leaves_the_words_is_not_told_again_when_they_change(stored, person) -> None:
@@ -164,7 +164,7 @@ def test_a_comment_of_a_deleted_run_waits_for_nobody(stored, person) -> None:
     bob = person("Bob")
     say(person("Ada"), "@Bob look")
     curate.mark_deleted([stored])
-    assert "Nobody has mentioned you" in bob.get("/p/acme/mentions").content.decode()
+    assert "Nothing is here for you" in bob.get("/p/acme/inbox").content.decode()
 
 
 def test_the_api_reads_and_writes(stored, api, person) -> None:

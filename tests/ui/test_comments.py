@@ -34,7 +34,7 @@ def test_one_mentions_the_other_who_answers(two_people) -> None:
 
     bob.goto("/p/acme/runs")
     expect(bob.locator(".rail .unread b")).to_have_text("1")
-    bob.get_by_role("link", name="Mentions").click()
+    bob.get_by_role("link", name="Inbox").click()
     bob.get_by_role("link", name="#4 of").click()
     expect(bob.locator(".mention.me")).to_have_text("@Bob")
     expect(bob.locator(".rail .unread b")).to_have_count(0)
