@@ -7,16 +7,21 @@ import pytest
 from accounts.route_needs import NEEDS
 from axe_playwright_python.base import AXE_SCRIPT
 from django.urls import reverse
+from django.utils import timezone
 
 from replay import jobs
 from replay.experiments import datasets
 from replay.experiments.asked import read_candidates
 from replay.experiments.opening import open_experiment
 from replay.fake_provider import FakeProvider
+from replay.models import Delivery
+from replay.notifications import bounds, inbox, outbox
+from replay.notifications import keeping as notifications
+from replay.notifications.kinds import Kind
 from replay.questions import read_question
 from replay.review.deciding import checked, decide
-from replay.review.models import Divergence
-from replay.review.people import person
+from replay.review.models import Cluster, Divergence
+from replay.review.people import Decider, person
 from replay.start import start
 from runs.accounts import keys, links, people
 from runs.accounts.models import Membership, Role, Scope
@@ -158,15 +163,31 @@ def known(owner, reviewed) -> dict:
     experiment = {**PROJECT, "experiment_id": made.public_id}
     kept = datasets.keep(run.project, "Refunds", [run], owner)
     member = Membership.objects.select_related("project").get(user=owner, project=run.project)
+    hook = {**PROJECT, "webhook_id": told(member)}
     invite = people.invite(by=member, role=Role.VIEWER, email="new@example.com")
     return {
         "replay:detail": [({**PROJECT, "replay_id": replay.public_id}, "")],
         "replay:experiment": [(experiment, ""), (experiment, "of=error")],
         "replay:experiment-candidates": [(experiment, "")],
         "replay:dataset": [({**PROJECT, "dataset_id": kept.public_id}, "")],
+        "replay:webhook": [(hook, ""), (hook, "state=sending")],
         "accounts:join": [({"token": invite}, "")],
         "accounts:sign-in-link": [({"token": links.make_sign_in(owner)}, "")],
     }
+
+
+def told(member: Membership) -> str:
+    """A webhook with something in its log, a bound that is passed, and an inbox."""
+    given = notifications.read({"url": "https://example.com/hook"})
+    hook, _ = notifications.add(member.project, given, by=member.user, origin="")
+    outbox.put([hook], Kind.REPLAY_FINISHED, "1", {"url": "/p/acme"})
+    Delivery.objects.update(said="no " * 160, status_code=500, tried_at=timezone.now())
+    bounds.add(member.project_id, {"measure": "error_rate", "share": 0})
+    bounds.add(member.project_id, {"measure": "cost", "dollars": 2.5, "agent": "refund"})
+    bounds.check_due()
+    inbox.tell_assigned(Cluster.objects.all()[0], member.user, Decider(None, "CI"))
+    inbox.tell_switched_off(hook)
+    return hook.public_id
 
 
 def broken(page, address: str) -> list[str]:

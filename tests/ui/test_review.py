@@ -84,3 +84,19 @@ def test_they_decide_by_keys_and_none_overwrites_the_other(two_people, differing
     expect(clusters.first).to_have_attribute("aria-current", "true")
     ada.keyboard.press("?")
     expect(ada.get_by_text("undo your last verdict")).to_be_visible()
+
+
+def test_what_one_gives_the_other_finds_in_the_inbox(two_people) -> None:
+    ada, bob = two_people
+    ada.reload()  # Bob came after she had opened it
+    ada.get_by_label("Assign to", exact=True).select_option("Bob")
+    ada.get_by_role("button", name="Assign", exact=True).click()
+    expect(ada.locator(".cluster").first.locator(".d")).to_have_text("Bob")
+
+    bob.goto("/p/acme/runs")
+    expect(bob.locator("#unread b")).to_have_text("1")
+    bob.get_by_role("link", name="Inbox").click()
+    bob.get_by_role("button", name="Mark as read").click()
+    expect(bob.locator("#unread b")).to_have_count(0)
+    bob.locator(".inbox a").click()
+    expect(bob.locator(".cluster[aria-current] .d")).to_have_text("me")
