@@ -11,6 +11,13 @@ def shrink(table: str) -> None:
             cursor.execute(f"REINDEX TABLE {table}")
 
 
+def count(table: str) -> None:
+    """Tell PostgreSQL what a table holds, where its plan should be that of many rows."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(f"ANALYZE {table}")
+
+
 def plan(statement: str) -> str:
     """The plan in one line. PostgreSQL would read or sort so small a table whole, so it may not
     where it can do otherwise: what it knows of the table depends on when it last looked."""

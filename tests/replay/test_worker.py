@@ -14,10 +14,14 @@ from pathlib import Path
 import pytest
 from celery.worker import WorkController
 from django.db import connection, connections
+from django.utils import timezone
+from receiver import running
 
 from replay import jobs, sweeper
 from replay.lease import stop
-from replay.models import Replay, ReplayEffect
+from replay.models import Delivery, Replay, ReplayEffect, Webhook
+from replay.notifications import keeping, sending
+from replay.notifications import sweeper as notifications
 from replay.questions import read_question
 from replay.start import start
 from rewyn_web.celery import app
@@ -147,7 +151,9 @@ ENDS_IN_THE_MIDDLE = """
 import concurrent.futures, time, django
 django.setup()
 from replay import jobs
-from replay.models import Replay, ReplayEffect
+from replay.models import Delivery, Replay, ReplayEffect, Webhook
+from replay.notifications import keeping, sending
+from replay.notifications import sweeper as notifications
 pool = concurrent.futures.ThreadPoolExecutor()
 pool.submit(jobs.run_job, Replay.objects.get().public_id)
 while ReplayEffect.objects.filter(state="answered").count() < 4:
@@ -184,3 +190,48 @@ def test_a_killed_redis_worker_is_replaced_by_another(queued, process):
     process(*worker, "-n", "second@%h")
     assert until(lambda: ended(replay), 90).status == "succeeded"
     assert_nothing_was_asked_twice(fake)
+
+
+@pytest.fixture
+def receiver():
+    yield from running()
+
+
+@pytest.fixture
+def hook(transactional_db, project, receiver, settings) -> Webhook:
+    settings.REPLAY_PRIVATE_ADDRESSES = True
+    given = keeping.read({"url": receiver.url, "events": ["replay.finished"]})
+    return keeping.add(project, given, by=None, origin="")[0]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_tells_a_webhook(hook, receiver, store, read_log, monkeypatch, request):
+    monkeypatch.setattr(notifications, "SECONDS", 0.05)
+    request.getfixturevalue("worker")
+    jobs.create_job(run=store(read_log("refund-memory")), mode="reconstruct", plan={})
+    until(lambda: Delivery.objects.filter(state="delivered").exists())
+    assert b'"status": "succeeded"' in receiver.got[0].body
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_killed_while_it_sends_leaves_it_to_the_next(
+    hook, receiver, store, read_log, process, monkeypatch
+):
+    monkeypatch.setattr(jobs, "ring", lambda public_id: None)
+    jobs.cancel(
+        jobs.create_job(run=store(read_log("refund-memory")), mode="reconstruct", plan={})[0]
+    )
+    receiver.silent = {"/hook?team=a"}
+    send = (
+        "import django; django.setup(); from replay.notifications import sending as s; s.send_due()"
+    )
+    private = {"REPLAY_PRIVATE_ADDRESSES": "1", "DJANGO_SETTINGS_MODULE": "rewyn_web.settings"}
+    worker = process("-c", f"{send}; sending.send_due()", **private)
+    until(lambda: receiver.got, 60)
+    worker.kill()
+    worker.wait(10)
+    receiver.silent = set()
+    assert (Delivery.objects.get().state, sending.send_due()) == ("sending", 0)
+    Delivery.objects.update(next_at=timezone.now())  # its lease is over
+    sending.send_due()
+    assert (Delivery.objects.get().state, Delivery.objects.get().attempts) == ("delivered", 2)

@@ -99,4 +99,4 @@ def test_what_one_gives_the_other_finds_in_the_inbox(two_people) -> None:
     bob.get_by_role("button", name="Mark as read").click()
     expect(bob.locator("#unread b")).to_have_count(0)
     bob.locator(".inbox a").click()
-    expect(bob.locator(".cluster[aria-current] .d")).to_have_text("me")
+    expect(bob.locator(".cluster[aria-current] .d")).to_have_text("you")
