@@ -108,7 +108,7 @@ def fits(asked: str, text: str) -> bool:
 
 
 def _fitting(choices: Iterable[Choice], asked: str) -> list[Choice]:
-    return [one for one in choices if fits(asked, one.label)][: SHOWN * 2]
+    return [one for one in choices if fits(asked, one.label)][: SHOWN * 3]
 
 
 def _recent(project: Project) -> list[_Recent]:

@@ -11,6 +11,7 @@ from django.db import models
 from django.utils import timezone
 
 from replay.ids import new_id
+from replay.review.models import COUNTED
 from runs.accounts.models import Project, User
 from runs.models import NAME
 
@@ -69,7 +70,6 @@ class DeliveryState(models.TextChoices):
     GIVEN_UP = "given_up", "given up"
 
 
-COUNTED = ("open", "accepted", "regression", "ignored")
 LEFT = (DeliveryState.WAITING, DeliveryState.SENDING)
 
 
