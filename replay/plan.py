@@ -91,7 +91,7 @@ def components(run: Run, live: frozenset[str]) -> list[dict[str, Any]]:
             "family": row["family"],
             "label": str(Family(row["family"]).label),
             "key": row["key"],
-            "name": _together(row),
+            "name": _together(row["a_name"], row["names"], row["key"]),
             "runs": "live" if row["family"] in live else "recorded",
             "effects": row["effects"],
         }
@@ -99,10 +99,9 @@ def components(run: Run, live: frozenset[str]) -> list[dict[str, Any]]:
     ]
 
 
-def _together(row: dict[str, Any]) -> str:
+def _together(name: str, names: int, key: str) -> str:
     """What to call the effects of a key: one memory is loaded and appended to, say."""
-    names = (row["a_name"], row["key"]) if row["names"] == 1 else (row["key"], row["a_name"])
-    return next(filter(None, names), "")
+    return name if names == 1 and name else key or name
 
 
 def _running(run: Run) -> list[dict[str, Any]]:
