@@ -37,6 +37,7 @@ MOST_BOUNDS = 20
 MOST_DOLLARS, MOST_RUNS = 1_000_000, LOOKED_AT
 LENGTH = {Window.HOUR: timedelta(hours=1), Window.DAY: timedelta(days=1)}
 KIND = {Measure.ERROR_RATE: Kind.ERROR_RATE, Measure.COST: Kind.COST}
+MICRO = Decimal("0.000001")
 MEMBERS = ("measure", "agent", "window", "share", "dollars", "least_runs")
 
 
@@ -112,7 +113,7 @@ def _number(sent: Mapping[str, Any], member: str, most: int, said: str) -> Decim
         raise BadBound(member, said) from None
     if not number.is_finite() or not 0 <= number <= most:
         raise BadBound(member, said)
-    return number.quantize(Decimal("0.000001"))
+    return number.quantize(MICRO)
 
 
 def remove(bound: Bound) -> None:
@@ -183,7 +184,8 @@ def _costs(bound: Bound, runs: QuerySet[Run]) -> Look:
     sums = runs.order_by().aggregate(
         runs=Count("pk"), cost=Sum("cost"), unknown=Count("pk", filter=Q(cost_complete=False))
     )
-    cost = sums["cost"]
+    # SQLite adds decimals as floats: what they leave behind is neither cost nor over a bound.
+    cost = None if sums["cost"] is None else sums["cost"].quantize(MICRO)
     figures = {
         "runs": sums["runs"],
         "cost": dollars(cost),

@@ -281,6 +281,13 @@ def test_a_day_s_cost_is_at_least_what_is_known(hook, project, clock):
     assert (data["since"], data["agent"]) == ("2026-11-30T00:00:00+00:00", None)
 
 
+def test_a_cost_that_is_its_bound_is_not_over_it(hook, project, clock):
+    kept(project, measure="cost", dollars="0.3")
+    ran(project, 3, cost="0.1")
+    look()
+    assert (told("cost.over_bound"), Bound.objects.get().seen["cost"]) == ([], 0.3)
+
+
 def test_cost_of_which_nothing_is_known_is_unknown_and_passes_nothing(hook, project, clock):
     kept(project, measure="cost", dollars=0)
     ran(project, 3, cost=None, cost_complete=False)
