@@ -9,13 +9,15 @@ again only when the lock file or the Python version changes.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -134,6 +136,19 @@ def make_environment(dev: bool) -> None:
     sys.exit("No way to make a Python environment worked:\n" + "\n".join(failures))
 
 
+@contextmanager
+def turn() -> Iterator[None]:
+    """One install at a time: two would take each other's packages away."""
+    TOOLS.mkdir(exist_ok=True)
+    with (TOOLS / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("Another install is going on; waiting for it …", file=sys.stderr, flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def newer_python() -> str | None:
     names = (f"python3.{minor}" for minor in range(16, OLDEST[1] - 1, -1))
     return next((path for name in names if (path := shutil.which(name))), None)
@@ -149,7 +164,9 @@ def main() -> None:
     dev = arguments[:1] == ["--dev"]
     command = arguments[1:] if dev else arguments
     if not is_fresh(dev):
-        make_environment(dev)
+        with turn():
+            if not is_fresh(dev):  # another install may have made it meanwhile
+                make_environment(dev)
     if command:
         os.chdir(ROOT)
         os.environ["PATH"] = f"{VENV / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"

@@ -7,31 +7,20 @@ nothing, and an answer that is stored is never asked for again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
 from itertools import islice
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, F, Q, Sum
+from django.db.models import F
 from django.utils import timezone
 
 from replay.differences import Difference
 from replay.lease import Lease
-from replay.models import UNCHANGED, CallState, Replay, ReplayEffect, ReplayMode, ReplaySample
-from replay.questions import Controls
+from replay.models import CallState, ReplayEffect, ReplaySample
 from replay.states import effect_move
 
 KEPT_MISMATCHES = 200
 BATCH = 500
-COST_END = 10**8
-
-TOKENS = (
-    "input_tokens",
-    "output_tokens",
-    "cache_read_tokens",
-    "cache_write_tokens",
-    "reasoning_tokens",
-)
 
 
 def open_rows(lease: Lease, rows: Iterable[ReplayEffect]) -> None:
@@ -147,78 +136,3 @@ def renew(replays: Sequence[int], attempts_per_call: int) -> int:
         error_code="",
         error_text="",
     )
-
-
-def totals(replay: Replay) -> dict[str, Any]:
-    """The columns of a replay that sum up its rows, both sides over the answered ones only.
-
-    A sum in which a part is unknown is "at least" (`…_complete` is False); of nothing it is null.
-    """
-    rows = ReplayEffect.objects.filter(replay=replay)
-    answered = Q(state=CallState.ANSWERED)
-    # A parent that repeats its children's usage is no cost of its own (the one rule of usage).
-    old = answered & Q(effect__counted=True)
-    changed = ~Q(difference__in=("", *UNCHANGED))
-    sums = rows.aggregate(
-        changed=Count("pk", filter=changed),
-        ignored=Count("pk", filter=~Q(ignored_difference="")),
-        answered=Count("pk", filter=answered),
-        all_calls=Sum("calls", default=0),
-        priced=Count("cost", filter=answered),
-        counted=Count("pk", filter=answered & Q(input_tokens__gte=0, output_tokens__gte=0)),
-        old_answered=Count("pk", filter=old),
-        old_priced=Count("effect__cost", filter=old),
-        old_counted=Count(
-            "pk", filter=old & Q(effect__input_tokens__gte=0, effect__output_tokens__gte=0)
-        ),
-        new_cost=Sum("cost", filter=answered),
-        old_cost=Sum("effect__cost", filter=old),
-        old_input=Sum("effect__input_tokens", filter=old),
-        old_output=Sum("effect__output_tokens", filter=old),
-        new_latency=Sum("latency_ms", filter=answered),
-        old_timed=Count("effect__duration_ms", filter=answered),
-        old_latency=Sum("effect__duration_ms", filter=answered),
-        **{f"new_{name}": Sum(name, filter=answered) for name in TOKENS},
-    )
-    return _columns(sums, Controls.of_json(replay.controls).samples)
-
-
-def _columns(sums: dict[str, Any], samples: int) -> dict[str, Any]:
-    """The recording counts as often as each call was asked: both sides are of as many answers."""
-    count, old = sums["answered"], sums["old_answered"]
-    return {
-        "changed": sums["changed"],
-        "ignored": sums["ignored"],
-        "calls": sums["all_calls"],
-        **{name: sums[f"new_{name}"] for name in TOKENS},
-        "tokens_complete": count > 0 and sums["counted"] == count,
-        "cost": _storable(sums["new_cost"]),
-        "cost_complete": count > 0 and sums["priced"] == count,
-        "latency_ms": sums["new_latency"],
-        "original_input_tokens": _times(samples, sums["old_input"]),
-        "original_output_tokens": _times(samples, sums["old_output"]),
-        "original_tokens_complete": old > 0 and sums["old_counted"] == old,
-        "original_cost": _storable(_times(samples, sums["old_cost"])),
-        "original_cost_complete": old > 0 and sums["old_priced"] == old,
-        # Part of the times beside all of the new ones would compare nothing.
-        "original_latency_ms": sums["old_latency"] if sums["old_timed"] == count else None,
-    }
-
-
-def _times(samples: int, one: Any) -> Any:
-    return None if one is None else one * samples
-
-
-def _storable(cost: Decimal | None) -> Decimal | None:
-    """A sum that the column holds; a larger one is unknown."""
-    return None if cost is not None and cost >= COST_END else cost
-
-
-def so_far(replay: Replay) -> Replay:
-    """A replay that still runs, its columns summing up what has come (the row itself waits)."""
-    if not replay.is_final and replay.mode == ReplayMode.PROMPT:
-        over = (CallState.ANSWERED, CallState.FAILED)
-        replay.done = ReplayEffect.objects.filter(replay=replay, state__in=over).count()
-        for name, value in totals(replay).items():
-            setattr(replay, name, value)
-    return replay

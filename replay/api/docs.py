@@ -9,7 +9,7 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schem
 from replay.differences import Difference
 from replay.models import CallState, Proven, ReplayMode, ReplayStatus
 from replay.questions import MAX_MODELS, MAX_SAMPLES, MAX_TEMPERATURE
-from replay.results import TOKENS
+from replay.totals import TOKENS
 
 Schema = dict[str, Any]
 

@@ -151,8 +151,10 @@ def _of_kind(sent: dict[str, Any], name: str, kind: type, default: Any) -> Any:
 def _decide(
     divergence: Divergence, ruling: deciding.Ruling, by: Decider, whole: bool, seen: int | None
 ) -> ReviewEvent:
-    """Without a version it is decided as things stand now."""
+    """Without a version it is decided as things stand now, but never over somebody's verdict."""
     if not whole:
+        if seen is None and divergence.state != State.OPEN:
+            raise deciding.AlreadyDecided(divergence.decision)
         version = divergence.version if seen is None else seen
         return deciding.decide(divergence, ruling, by, seen=version)
     cluster = divergence.cluster

@@ -51,7 +51,7 @@ VERDICT = _object(
             "type": "integer",
             "description": (
                 "The version that was looked at, of the divergence or of its cluster: 409 when "
-                "somebody decided since. Left out: as things stand"
+                "somebody decided since. Left out: only what is open"
             ),
         },
         "baseline": {

@@ -12,8 +12,8 @@ from replay import answers
 from replay.compare import document
 from replay.differences import Difference
 from replay.models import Answered, CallState, Replay, ReplayEffect, ReplaySample
-from replay.results import TOKENS, so_far
 from replay.start import Planned
+from replay.totals import TOKENS, so_far
 from runs.api.shapes import dollars
 from runs.models import Effect
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ LOOKED_AT = 1000
 """Replays among which they are looked for."""
 AT_ONCE = 50
 SHOWN = 10
-SECONDS = 2.0
+SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Example:
 
 @dataclass(slots=True)
 class Tried:
-    """`complete`: all of the `compared` answers that differ were held against each other again."""
+    """What was looked at before time was up; `complete`: that was all there is to look at."""
 
     replays: int = 0
     compared: int = 0
@@ -51,13 +51,13 @@ def preview(project: Project, given: Mapping[str, Any]) -> Tried:
     others = tuple(rule for rule in rules_of(project.pk) if rule.name != made.name)
     until, tried = time.monotonic() + SECONDS, Tried()
     for row in _latest(project, tried):
-        if tried.differ and time.monotonic() > until:
-            tried.complete = False
-            break
         tried.differ += 1
         held = again(row, (*others, made))
         if held is not None and made.name in held.found.rules:
             _count(tried, row, held.found)
+        if time.monotonic() > until:
+            tried.complete = False
+            break
     return tried
 
 
@@ -70,7 +70,7 @@ def _count(tried: Tried, row: ReplayEffect, found: Comparison) -> None:
 
 
 def _latest(project: Project, tried: Tried) -> Iterator[ReplayEffect]:
-    """Those of the newest answers that differ; `tried` counts what was looked at."""
+    """Those of the newest answers that differ; `tried` counts all up to the one that is given."""
     ids = list(replays_of(project).values_list("pk", flat=True)[:LOOKED_AT])
     for start in range(0, len(ids), AT_ONCE):
         room = LAST - tried.compared
@@ -78,7 +78,20 @@ def _latest(project: Project, tried: Tried) -> Iterator[ReplayEffect]:
             return
         rows = answered_in(ids[start : start + AT_ONCE])
         newest = list(rows.values_list("pk", "replay_id")[:room])
-        tried.compared += len(newest)
-        tried.replays += len({replay for _, replay in newest})
         differing = with_both(rows.filter(DIFFERS).select_related("replay__run"))
-        yield from differing.filter(pk__in=[pk for pk, _ in newest])
+        compared, replays, places = tried.compared, tried.replays, _places(newest)
+        for row in differing.filter(pk__in=places):
+            number, of_replays = places[row.pk]
+            tried.compared, tried.replays = compared + number, replays + of_replays
+            yield row
+        tried.compared = compared + len(newest)
+        tried.replays = replays + len({replay for _, replay in newest})
+
+
+def _places(newest: Sequence[tuple[int, int]]) -> dict[int, tuple[int, int]]:
+    """Row → how many rows and how many replays there are up to it."""
+    places, seen = {}, set()
+    for number, (pk, replay) in enumerate(newest, 1):
+        seen.add(replay)
+        places[pk] = (number, len(seen))
+    return places

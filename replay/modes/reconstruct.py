@@ -21,6 +21,7 @@ from replay.proof import Finding, Line, Proof, Prover
 from replay.results import KEPT_MISMATCHES
 from replay.review.clusters import general
 from replay.shown import cut, shown
+from replay.totals import TOKENS
 from runs.models import Effect, Run
 
 KEPT_SEQS = 1000
@@ -175,7 +176,7 @@ def _no_cost(run: Run) -> dict[str, Any]:
     """Nothing was asked, so nothing was used: here zero is known."""
     return {
         "calls": 0,
-        **dict.fromkeys(results.TOKENS, 0),
+        **dict.fromkeys(TOKENS, 0),
         "tokens_complete": True,
         "cost": Decimal(0),
         "cost_complete": True,

@@ -13,7 +13,7 @@ from typing import Any
 
 from replay.differences import Difference, worst
 from replay.models import Answered, ReplayEffect, ReplaySample
-from replay.results import TOKENS
+from replay.totals import TOKENS
 
 COLUMNS = tuple(field.name for field in Answered._meta.local_fields)
 

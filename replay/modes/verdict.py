@@ -6,12 +6,12 @@ from typing import Any
 
 from django.db.models import Count
 
-from replay import results
 from replay.lease import Lease
-from replay.models import CallState, Replay, ReplayEffect
+from replay.models import CallState, Replay, ReplayEffect, ReplaySample
 from replay.outcome import Outcome
 from replay.questions import Controls
 from replay.results import KEPT_MISMATCHES
+from replay.totals import totals
 
 
 def verdict(lease: Lease) -> Outcome:
@@ -20,7 +20,7 @@ def verdict(lease: Lease) -> Outcome:
     states = _states(replay)
     answered, failed = states[CallState.ANSWERED], states[CallState.FAILED]
     open_calls = sum(states.values()) - answered - failed
-    columns = {**results.totals(replay), "done": answered + failed}
+    columns = {**totals(replay), "done": answered + failed}
     columns |= _judged(replay, columns["changed"], whole=not failed and not open_calls)
     if not failed and not open_calls:
         return Outcome("succeed", columns)
@@ -29,7 +29,7 @@ def verdict(lease: Lease) -> Outcome:
         code = "stopped_at_difference" if stopped else "not_all_asked"
         text = f"{open_calls} of {sum(states.values())} calls were not asked."
         return Outcome("part", columns, code, text)
-    if answered:
+    if answered or ReplaySample.objects.filter(row__replay=replay).exists():
         text = f"{failed} of {answered + failed} calls have no answer."
         return Outcome("part", columns, "calls_failed", text)
     return Outcome("fail", columns, *_first_error(replay))
@@ -37,7 +37,7 @@ def verdict(lease: Lease) -> Outcome:
 
 def anew(replay: Replay) -> dict[str, Any]:
     """The columns that sum up a replay that is over, when its rows were compared anew."""
-    states, columns = _states(replay), results.totals(replay)
+    states, columns = _states(replay), totals(replay)
     whole = states[CallState.ANSWERED] == sum(states.values())
     return columns | _judged(replay, columns["changed"], whole=whole)
 

@@ -92,7 +92,9 @@ def replay_row(context: template.Context, row: ReplayEffect) -> str:
 
 def _says(row: ReplayEffect) -> str:
     told = clean(row.summary or row.error_text)
-    return f"{spread_told(row)}: {told}" if row.spread else told
+    if not row.spread:
+        return told
+    return f"{told} · of {sum(row.spread.values())} samples {spread_told(row)}"
 
 
 def _address(context: template.Context, replay: Replay, row: ReplayEffect) -> str:

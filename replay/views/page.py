@@ -18,8 +18,8 @@ from replay.beside import both_sides
 from replay.models import Replay, ReplayEffect, ReplayEffectQuerySet, ReplayMode, ReplaySample
 from replay.modes import samples
 from replay.questions import MAX_SAMPLES
-from replay.results import so_far
 from replay.sides import SHOWS, Show
+from replay.totals import so_far
 from replay.views.access import get_replay_or_404
 from runs import segments
 from runs.accounts.models import Role

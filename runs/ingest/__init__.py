@@ -10,7 +10,7 @@ import gc
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from runs import busy, floor, redaction_rules
+from runs import busy, redaction_rules
 from runs.accounts.models import Project
 from runs.formats import body as bodies
 from runs.formats import run_fields
@@ -59,7 +59,7 @@ def accept_log(
 def append_effects(project: Project, run_id: str, body: bytes) -> Outcome:
     """Take effects, times or wire exchanges of a run that is there; batches come in any order."""
     busy.mark()
-    with floor.reading(), _unhurried_collector(body):
+    with _unhurried_collector(body):
         intake = prepare(project, bodies.read_batch(body), body, {})
         return store(project, run_id, intake, may_create=False)
 
@@ -82,7 +82,7 @@ def _accept(
     # An id that holds a secret is none any more once that is taken out, and so is refused.
     run_id = redaction_rules.for_project(project.redaction_rules).text(run_id)[0]
     run_id = run_fields.run_id(run_id or None, "run_id")
-    with floor.reading(), _unhurried_collector(body):
+    with _unhurried_collector(body):
         sent = read(body)
         intake = prepare(project, sent, body, names)
         if not intake.has_log:

@@ -8,7 +8,7 @@ import factories
 import pytest
 
 from replay import jobs
-from replay.ignore_rules import applying
+from replay.ignore_rules import applying, trying
 from replay.models import Cluster, Divergence, IgnoreRule, Replay, ReplayEffect, ReviewEvent
 from replay.questions import read_question
 from replay.review import deciding
@@ -222,6 +222,16 @@ def test_rows_keep_their_class_until_rules_are_applied(put, replay, project, run
     done.refresh_from_db()
     assert (done.changed, done.ignored, done.mismatch_count) == (2, 2, 2)
     assert apply(project).silenced == 0
+
+
+def test_a_preview_cut_short_counts_what_it_looked_at(replay, project, monkeypatch):
+    replay()
+    monkeypatch.setattr(trying, "SECONDS", 0.0)
+    tried = trying.preview(project, {"path": "/text"})
+    assert (tried.replays, tried.compared, tried.differ, tried.complete) == (1, 1, 1, False)
+    monkeypatch.undo()
+    tried = trying.preview(project, {"path": "/text"})
+    assert (tried.compared, tried.differ, tried.complete) == (3, 3, True)
 
 
 def test_what_a_rule_ignores_is_resolved_and_the_counts_are_right(put, replay, project, run):

@@ -136,3 +136,11 @@ def test_an_export_of_nothing(project, ask):
 def test_the_list_costs_the_same_whatever_there_is(found, api, django_assert_max_num_queries):
     with django_assert_max_num_queries(4):
         api("GET", LIST)
+
+
+def test_without_a_version_nobody_s_verdict_is_overwritten(facts, ask):
+    path = f"{LIST}/{facts['id']}/verdict"
+    ask(path, {"verdict": "regression"})
+    refused = ask(path, {"verdict": "accepted"}, status=409)
+    assert "regression" in refused["error"]["message"]
+    ask(path, {"verdict": "accepted", "version": 1})

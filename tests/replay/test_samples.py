@@ -150,7 +150,7 @@ def test_the_page_steps_through_samples(run, provider, member_client):
     replay = done(asked(run, samples=2, effects=[1]))
     address = f"/p/acme/replays/{replay.public_id}?at=1"
     page = member_client.get(address).text
-    assert "2 samples: 1 same, 1 facts" in page and "It is <ins>7</ins> EUR." in page
+    assert "of 2 samples 1 same, 1 facts" in page and "It is <ins>7</ins> EUR." in page
     first = member_client.get(f"{address}&sample=1").text
     assert "<ins>" not in first and "sample=1" in first
     body = f"/p/acme/replays/{replay.public_id}/effects/1/response?sample=1"
@@ -199,3 +199,14 @@ def test_an_experiment_takes_samples_too(run, provider, api):
     [found] = api("GET", f"/api/v1/experiments/{made['id']}").json()["candidates"]
     assert (len(fake.asked), found["same_share"], found["calls"]) == (6, 1.0, 2)
     assert found["cost_ratio"] == 1.0
+
+
+def test_samples_that_were_paid_for_count_though_a_later_one_failed(run, provider):
+    provider({"times": 2, **USING}, BROKEN)
+    replay = done(asked(run, samples=3, effects=[1]))
+    assert (replay.status, replay.error_code) == ("partial", "calls_failed")
+    assert (replay.input_tokens, replay.output_tokens) == (2000, 200)
+    assert (replay.original_input_tokens, replay.original_output_tokens) == (2000, 200)
+    assert (replay.tokens_complete, replay.cost_complete) == (False, False)
+    # gpt-4o: $2.50 and $10 a million tokens, 0.0035 a call
+    assert float(replay.cost) == pytest.approx(0.007)

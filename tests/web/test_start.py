@@ -51,6 +51,18 @@ def modes_of_the_database(home: Path) -> set[int]:
     return {path.stat().st_mode & 0o777 for path in files if path.exists()}
 
 
+def added_provider_on_this_machine(started: Started) -> int:
+    given = {"kind": "compatible", "base_url": "http://127.0.0.1:9/v1", "key": "any"}
+    request = Request(
+        f"{started.base}/api/v1/providers/mine",
+        json.dumps(given).encode(),
+        {"Authorization": f"Bearer {started.key}", "Content-Type": "application/json"},
+        method="PUT",
+    )
+    with urlopen(request, timeout=10) as answer:
+        return int(answer.status)
+
+
 def run_ids(started: Started) -> list[str]:
     return [run["id"] for run in started.get("/api/v1/runs")["results"]]
 
@@ -102,6 +114,7 @@ def test_without_the_demo_on_a_taken_port_and_after_a_kill(tmp_path: Path) -> No
             assert started.get("/healthz")["status"] == "ok"
             assert started.get("/api/v1/runs")["results"] == []
             assert modes_of_the_database(tmp_path / "home") == {0o600}
+            assert added_provider_on_this_machine(started) == 201
             assert refusals_of_a_large_body(started.base) == [401] * 5
             os.kill(started.process.pid, signal.SIGKILL)
             started.process.wait(5)

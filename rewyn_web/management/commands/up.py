@@ -16,6 +16,7 @@ from django.db import connection
 
 from replay.fake_provider import FakeProvider
 from rewyn_web import one_server, serve
+from rewyn_web.settings import env
 from runs import demo
 from runs.accounts import bootstrap
 from runs.accounts.models import Project, User
@@ -77,9 +78,10 @@ class Command(BaseCommand):
 def allow_this_machine() -> None:
     """Let projects ask providers on this machine and its network, unless the operator says no.
 
-    In the environment, because the server's processes read their settings anew.
+    Here, for web processes that are forked, and in the environment, for those that start anew.
     """
     os.environ.setdefault("REPLAY_PRIVATE_ADDRESSES", "true")
+    settings.REPLAY_PRIVATE_ADDRESSES = env.bool("REPLAY_PRIVATE_ADDRESSES")
 
 
 def be_the_only_one() -> None:
