@@ -1,6 +1,6 @@
 """Whether a kill -9 loses a stored answer, or lets one be asked again.
 
-    python -m bench.kills [--kills 20] [--replays 40] [--delay 150]
+    python -m bench.kills [--kills 20] [--replays 80] [--delay 300]
 
 Starts a provider on loopback and the product, queues replays of the workload's runs, and kills
 every process of the product at random moments, as often as asked; each time it is started again.
@@ -63,7 +63,7 @@ def kill_again_and_again(start: Any, kills: int, replays: int, chance: random.Ra
         with start() as product:
             if number == 0:
                 queue(product.client(), replays)
-            time.sleep(chance.uniform(0.2, 3.0))
+            time.sleep(chance.uniform(0.5, 5.0))
             os.killpg(product.process.pid, signal.SIGKILL)
             product.process.wait(10)
         seen.append(stored())
@@ -113,8 +113,8 @@ def spelled(body: Any) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--replays", type=int, default=40)
-    parser.add_argument("--delay", type=float, default=150.0, help="of the provider, in ms")
+    parser.add_argument("--replays", type=int, default=80)
+    parser.add_argument("--delay", type=float, default=300.0, help="of the provider, in ms")
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -131,7 +131,7 @@ def main() -> int:
             environment = {
                 "OPENAI_API_KEY": "any",
                 "OPENAI_BASE_URL": fake.openai_base_url,
-                "REPLAY_LEASE_SECONDS": "2",
+                "REPLAY_LEASE_SECONDS": "1",
                 "REPLAY_SWEEP_SECONDS": "0.3",
                 "REPLAY_MAX_ATTEMPTS": str(asked.kills + 5),
                 "REPLAY_CALL_ATTEMPTS": str(asked.kills + 5),

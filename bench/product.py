@@ -87,6 +87,12 @@ class Product:
     def client(self) -> Client:
         return Client(self.port, self.key)
 
+    def rest(self, patience: float = 300.0) -> None:
+        """Wait until all that was sent is indexed for search: that takes one of the cores."""
+        client, until = self.client(), time.monotonic() + patience
+        while client.get("/api/v1/search?q=x")["waiting"]["runs"] and time.monotonic() < until:
+            time.sleep(0.5)
+
     def rss_mib(self) -> float:
         """Resident memory of every process of this product, in MiB."""
         return sum(map(_rss_kib, _family(self.process.pid))) / 1024

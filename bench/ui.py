@@ -198,6 +198,7 @@ def main() -> None:
             seq = send_big_run(product.client(), "giant", 2000, giant=True)
             marker.write_text(str(seq))
         giant = int(marker.read_text())
+        product.rest()
 
         def measured(page: Any, project: str) -> None:
             measure(page, project, options.effects)

@@ -19,12 +19,15 @@
     && a.parentElement.nextElementSibling !== b.parentElement
     && b.parentElement.nextElementSibling !== a.parentElement;
 
+  /* A row that was just put in: its link is not boosted before htmx has settled it. */
+  const fresh = (row) => row.closest(".htmx-settling, .htmx-added");
+
   function walk(list, by) {
     const rows = rowsOf(list);
     const from = current(list);
     const next = rows[from ? rows.indexOf(from) + by : 0];
     const opens = list.dataset.rows === "open";
-    if (!next || (opens && (!from || apart(from, next)))) return false;
+    if (!next || (opens && (!from || apart(from, next) || fresh(next)))) return false;
     mark(list, next);
     if (opens) next.click();
     return true;

@@ -46,6 +46,16 @@ def test_stepping_over_the_edge_of_a_window_loads_the_next(long_run) -> None:
     long_run.wait_for_selector("#s1251[aria-current]")
     long_run.keyboard.press("j")
     long_run.wait_for_selector("#s1252[aria-current]")
+    # For a moment rows that came are there and not boosted: a click would load the whole page.
+    long_run.evaluate("window.stays = true")
+    long_run.evaluate("""() => {
+      const row = document.querySelector("#s1253");
+      row.classList.add("htmx-added");
+      row.addEventListener("click", (event) => event.stopImmediatePropagation(), true);
+    }""")
+    long_run.keyboard.press("j")
+    long_run.wait_for_selector("#effect[data-at='1253']")
+    assert long_run.evaluate("window.stays") is True
 
 
 def test_a_jump_far_away_loads_that_part_of_the_list(long_run) -> None:
