@@ -89,7 +89,6 @@ def test_every_page_of_a_project_names_a_role():
     assert {n for n, _, need in DECLARED if n in pages and need not in ROLES} == set()
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize(("name", "method", "need"), PRIVATE)
 def test_nobody_is_sent_to_sign_in(client, project, name, method, need):
     answer = ask(client, name, method)
@@ -97,7 +96,6 @@ def test_nobody_is_sent_to_sign_in(client, project, name, method, need):
     assert answer["Location"].startswith("/sign-in")
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize(("name", "method", "need"), BY_ROLE)
 def test_nobody_cannot_tell_what_is_there(client, project, name, method, need):
     there, not_there = (
@@ -106,7 +104,6 @@ def test_nobody_cannot_tell_what_is_there(client, project, name, method, need):
     assert there["Location"].replace("acme", "qqqq") == not_there["Location"]
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize(("name", "method", "need"), BY_ROLE)
 def test_stranger_cannot_tell_what_is_there(project, signed_in, name, method, need):
     stranger = signed_in(User.objects.create_user("stranger@example.com"))
@@ -115,7 +112,6 @@ def test_stranger_cannot_tell_what_is_there(project, signed_in, name, method, ne
     assert there == said(ask(stranger, name, method, parameters={"slug": "nowhere"}))
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize(("name", "method", "lower"), TOO_LOW)
 def test_lower_roles_are_refused(client_as, name, method, lower):
     answers = {role: ask(client_as(role), name, method).status_code for role in lower}
@@ -127,7 +123,6 @@ def test_role_is_let_in(client_as, name, method, need, role):
     assert was_let_in(ask(client_as(role), name, method))
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize(("name", "methods"), UNDECLARED)
 def test_other_methods_are_not_allowed(owner, name, methods):
     acme = {"X-Project": "acme"}
@@ -135,7 +130,6 @@ def test_other_methods_are_not_allowed(owner, name, methods):
     assert answers == dict.fromkeys(methods, 405)
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize(("name", "method", "need"), BY_KEY)
 def test_api_without_a_key_is_401(client, project, name, method, need):
     answer = ask(client, name, method)
@@ -143,7 +137,6 @@ def test_api_without_a_key_is_401(client, project, name, method, need):
     assert answer.json()["error"]["code"] == "unauthenticated"
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize(("name", "method", "weaker"), TOO_WEAK)
 def test_weaker_keys_are_refused(client, project, name, method, weaker):
     tokens = {scope: keys.mint(project=project, name=scope, scope=scope)[1] for scope in weaker}
@@ -160,7 +153,6 @@ def test_key_is_let_in(client, project, name, method, need, scope):
     assert was_let_in(ask(client, name, method, headers={"Authorization": f"Bearer {token}"}))
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize(("name", "method", "need"), BY_SCOPE)
 def test_api_asks_people_for_the_role(client_as, name, method, need):
     enough = ROLES.index(ROLE_FOR_SCOPE[Scope(need)])
@@ -184,7 +176,6 @@ def test_any_member_is_let_in(client_as, name, method, role):
     assert was_let_in(ask(client_as(role), name, method, headers={"X-Project": "acme"}))
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize(("name", "method", "need"), BY_KEY)
 def test_api_tells_a_stranger_nothing(project, signed_in, name, method, need):
     stranger = signed_in(User.objects.create_user("stranger@example.com"))

@@ -68,7 +68,7 @@ def test_text_unfit_for_a_column_is_replaced_visibly() -> None:
 
 
 @pytest.mark.parametrize("effect", EFFECTS)
-@settings(max_examples=30)  # of each
+@settings(max_examples=50)  # of each
 @given(parts=st.dictionaries(st.sampled_from(MEMBERS), json_values))
 def test_no_shape_breaks_it_and_no_line_is_too_long(effect: str, parts: dict[str, Any]) -> None:
     record = {"kind": {"effect": effect, **parts}, "outcome": {"Ok": parts}}

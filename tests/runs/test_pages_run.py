@@ -45,7 +45,6 @@ def tool_result(text: str, number: int = 1) -> dict:
     return record | {"outcome": {"Ok": ok}}
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize("name", LOGS)
 def test_every_effect_of_every_real_log_has_its_page(member_client, load_log, name: str) -> None:
     load_log(name)
