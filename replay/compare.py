@@ -17,7 +17,7 @@ from replay.conforms import conforms
 from replay.dialects.answer import Answer, AnswerCall
 from replay.differences import Difference, worst
 from replay.facts import number, only_in
-from replay.ignore_rules.masking import explaining, value_without, without
+from replay.ignore_rules.masking import explaining, read_json, value_without, without
 from replay.ignore_rules.rule import Rule
 from rewyn_sdk.canonical import canonical_json
 from rewyn_sdk.diff import diff
@@ -200,7 +200,7 @@ def _shape(recorded: Answer, replayed: Answer, schema: Any) -> Iterator[Comparis
 
 
 def _fits(text: str, schema: dict[str, Any]) -> bool:
-    found, value = _json(text)
+    found, value = read_json(text)
     return found and conforms(value, schema)
 
 
@@ -279,7 +279,7 @@ def _texts(before: str, after: str) -> Comparison:
         return Comparison(Difference.SAME)
     if _collapsed(before) == _collapsed(after):
         return Comparison(Difference.EQUIVALENT, "other white space")
-    (is_json, old), (also, new) = _json(before), _json(after)
+    (is_json, old), (also, new) = read_json(before), read_json(after)
     if is_json and also:
         return _documents(old, new)
     if _spelled(before) == _spelled(after):
@@ -331,16 +331,6 @@ def _collapsed(text: str) -> str:
 
 def _spelled(text: str) -> str:
     return _NUMBER.sub(lambda found: number(found[0]), _collapsed(text))
-
-
-def _json(text: str) -> tuple[bool, Any]:
-    """Whether a text is a JSON object or array, and that."""
-    if text.lstrip()[:1] not in ("{", "["):
-        return False, None
-    try:
-        return True, json.loads(text)
-    except (ValueError, RecursionError):
-        return False, None
 
 
 def _spelling(before: Any, after: Any) -> Difference:

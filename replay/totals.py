@@ -19,6 +19,12 @@ TOKENS = (
     "cache_write_tokens",
     "reasoning_tokens",
 )
+_COMPLETE = (
+    "tokens_complete",
+    "cost_complete",
+    "original_tokens_complete",
+    "original_cost_complete",
+)
 
 
 def totals(replay: Replay) -> dict[str, Any]:
@@ -94,7 +100,7 @@ def _with_unfinished(columns: dict[str, Any], replay: Replay) -> dict[str, Any]:
         return columns
     sums = {name: _sum(columns[name], value) for name, value in more.items()}
     costs = {name: _storable(sums[name]) for name in ("cost", "original_cost")}
-    return {**columns, **sums, **costs, "tokens_complete": False, "cost_complete": False}
+    return {**columns, **sums, **costs, **dict.fromkeys(_COMPLETE, False)}
 
 
 def _sum(one: Any, other: Any) -> Any:

@@ -7,6 +7,7 @@ connections of a few busy senders may all have come to the first one.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from django.conf import settings
@@ -22,7 +23,8 @@ def mark() -> None:
     now = time.monotonic()
     if now - _last > _NOTED_EVERY:
         _last = now
-        _note().touch()
+        with suppress(OSError):  # a full disk is for the database to tell
+            _note().touch()
 
 
 def is_busy() -> bool:
@@ -31,7 +33,7 @@ def is_busy() -> bool:
         return True
     try:
         return time.time() - _note().stat().st_mtime < SECONDS
-    except FileNotFoundError:
+    except OSError:
         return False
 
 

@@ -101,7 +101,7 @@ class _Walk:
         written anew where something was taken."""
         if text is None or not due:
             return text
-        is_json, value = _json(text)
+        is_json, value = read_json(text)
         before = sum(map(len, self.taken.values()))
         left = self.value(value if is_json else text, due, at)
         if left is _GONE:
@@ -155,7 +155,8 @@ class _Walk:
         self.taken.setdefault(rule.name, []).append((at, what))
 
 
-def _json(text: str) -> tuple[bool, Any]:
+def read_json(text: str) -> tuple[bool, Any]:
+    """Whether a text is a JSON object or array, and that."""
     if text.lstrip()[:1] not in ("{", "["):
         return False, None
     try:

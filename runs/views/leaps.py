@@ -5,10 +5,12 @@ Each looks at no more than a stated number of rows, and says so where that was n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
 from django.contrib import messages
+from django.db.models import Max
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -25,8 +27,9 @@ from runs.stretch import Row, Stretch, read_rows, read_stretch
 from runs.views.record import record_of
 from runs.views.step_list import ListState
 
-RUNS, EFFECTS = 200, 100_000
-"""Runs, the most expensive first, and effects of them that the costliest call is looked for in."""
+RUNS, EFFECTS, AT_ONCE = 200, 100_000, 20
+"""Runs, the most expensive first, and effects of them that the costliest call is looked for in; and
+how many runs one query asks."""
 CALLS, BYTES, CONVERSATIONS = 500, 40_000_000, 50
 """Model calls that are held against the one before, the bytes of them, and how many conversations
 are followed."""
@@ -36,9 +39,7 @@ are followed."""
 def costliest(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     """Leads to the call of the run that cost most, the first of several."""
     run = get_run_or_404(request, slug, run_id)
-    calls = run.effects.filter(counted=True, cost__isnull=False)
-    seq = calls.order_by("-cost", "seq").values_list("seq", flat=True).first()
-    return redirect(f"{reverse('runs:detail', args=[slug, run_id])}?at={seq or 1}")
+    return redirect(f"{reverse('runs:detail', args=[slug, run_id])}?at={_costliest_of(run)}")
 
 
 @require_safe
@@ -65,28 +66,55 @@ class Costliest(NamedTuple):
 def costliest_call(project: Project, form: RunListForm) -> Costliest:
     """The runs are gone along by their own cost: one that cost less than a call has none above it.
     Equal calls: of the run that cost most."""
-    sorted_form = RunListForm(QueryDict(form.query(sort="-cost")))
-    page = sorted_form.page(project, RUNS)
-    best: tuple[Decimal, Run, int] | None = None
-    room, looked = EFFECTS, 0
-    for run in page.runs:
-        if run.cost is None or (best is not None and run.cost <= best[0]):
-            return _told(best, "")
-        if looked and run.effect_count > room:
+    page = RunListForm(QueryDict(form.query(sort="-cost"))).page(project, RUNS)
+    runs = _within(page.runs)
+    best: tuple[Decimal, Run] | None = None
+    for start in range(0, len(runs), AT_ONCE):
+        some = runs[start : start + AT_ONCE]
+        dearest = _dearest(some)
+        for run in some:
+            if _is_cheaper(run, best):
+                return _told(best, "")
+            cost = dearest.get(run.pk)
+            if cost is not None and (best is None or cost > best[0]):
+                best = (cost, run)
+    behind = page.runs[len(runs)] if len(runs) < len(page.runs) else None
+    is_all = page.next is None if behind is None else _is_cheaper(behind, best)
+    left_out = f"of {plural(len(runs), 'run')} looked at, what cost most first"
+    return _told(best, "" if is_all else left_out)
+
+
+def _is_cheaper(run: Run, best: tuple[Decimal, Run] | None) -> bool:
+    """Whether no call of it can be the costliest: none costs more than its run."""
+    return run.cost is None or (best is not None and run.cost <= best[0])
+
+
+def _within(runs: Sequence[Run]) -> list[Run]:
+    """Those of known cost, and not more than may be looked at; of one run all is looked at."""
+    room, found = EFFECTS, list[Run]()
+    for run in runs:
+        if run.cost is None or (found and run.effect_count > room):
             break
-        room, looked = room - run.effect_count, looked + 1
-        calls = Effect.objects.filter(run_id=run.pk, counted=True, cost__isnull=False)
-        top = calls.order_by("-cost", "seq").values_list("cost", "seq").first()
-        if top is not None and top[0] is not None and (best is None or top[0] > best[0]):
-            best = (top[0], run, top[1])
-    is_all = looked == len(page.runs) and page.next is None
-    return _told(
-        best, "" if is_all else f"of {plural(looked, 'run')} looked at, what cost most first"
-    )
+        room -= run.effect_count
+        found.append(run)
+    return found
 
 
-def _told(best: tuple[Decimal, Run, int] | None, left_out: str) -> Costliest:
-    return Costliest() if best is None else Costliest(best[1], best[2], left_out)
+def _dearest(runs: Sequence[Run]) -> dict[int, Decimal]:
+    """What the costliest call of each run cost, by the run's key."""
+    calls = Effect.objects.filter(run_id__in=[run.pk for run in runs], counted=True)
+    found = calls.order_by().values_list("run_id").annotate(Max("cost"))
+    return {pk: cost for pk, cost in found if cost is not None}
+
+
+def _told(best: tuple[Decimal, Run] | None, left_out: str) -> Costliest:
+    return Costliest() if best is None else Costliest(best[1], _costliest_of(best[1]), left_out)
+
+
+def _costliest_of(run: Run) -> int:
+    """The position of the call that cost most, the first of several; 1 where none is priced."""
+    calls = run.effects.filter(counted=True, cost__isnull=False).order_by("-cost", "seq")
+    return calls.values_list("seq", flat=True).first() or 1
 
 
 @require_safe
