@@ -208,5 +208,6 @@ def test_samples_that_were_paid_for_count_though_a_later_one_failed(run, provide
     assert (replay.input_tokens, replay.output_tokens) == (2000, 200)
     assert (replay.original_input_tokens, replay.original_output_tokens) == (2000, 200)
     assert (replay.tokens_complete, replay.cost_complete) == (False, False)
+    assert (replay.original_tokens_complete, replay.original_cost_complete) == (False, False)
     # gpt-4o: $2.50 and $10 a million tokens, 0.0035 a call
     assert float(replay.cost) == pytest.approx(0.007)

@@ -354,6 +354,14 @@ def test_the_index_rests_longer_while_runs_come_in(api, monkeypatch, settings, t
     assert sweeper._rest() == quiet
 
 
+def test_a_home_that_takes_no_note_refuses_no_run(api, monkeypatch, settings, tmp_path):
+    settings.REWYN_HOME = tmp_path / "gone"
+    monkeypatch.setattr(busy, "_last", float("-inf"))
+    assert api("POST", "/api/v1/runs", run("kept", completion(1))).status_code == 201
+    monkeypatch.setattr(busy, "_last", float("-inf"))
+    assert busy.is_busy() is False
+
+
 def test_the_thread_leaves_no_connection_behind_when_it_ends(transactional_db, monkeypatch) -> None:
     opened = []
 
