@@ -10,9 +10,13 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 
+from rewyn_web.evenly import Application, Board, Evenly
+
 PORTS_TRIED = 50
 SERVED_BY = "REWYN_SERVED_BY"
 """Environment of a web process: the process that started it."""
+_board: Board | None = None
+"""Of the processes forked off this one."""
 
 
 class NoFreePort(RuntimeError):
@@ -77,6 +81,11 @@ def end_with_parent(every: float = 1.0) -> None:
     threading.Thread(target=watch, name="end-with-parent", daemon=True).start()
 
 
+def evenly(application: Application) -> Application:
+    """The application of a web process, which takes no more than its share of the connections."""
+    return application if _board is None else Evenly(application, _board)
+
+
 def _answers(url: str) -> bool:
     try:
         with urllib.request.urlopen(url, timeout=2) as response:
@@ -96,6 +105,9 @@ def serve(host: str, port: int, workers: int, threads: int, grace: int) -> None:
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "rewyn_web.settings")
     os.environ[SERVED_BY] = str(os.getpid())
+    if workers > 1:
+        global _board
+        _board = Board(workers)
     Server(
         "rewyn_web.wsgi:application",
         address=host,

@@ -5,12 +5,13 @@ import os
 from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "rewyn_web.settings")
-application = get_wsgi_application()
+django_application = get_wsgi_application()
 
 from rewyn_web import serve  # noqa: E402  (needs the app registry)
 from rewyn_web.celery import start_embedded_worker  # noqa: E402
 from runs import prices  # noqa: E402
 
+application = serve.evenly(django_application)
 serve.end_with_parent()
 start_embedded_worker()
 prices.warm()
