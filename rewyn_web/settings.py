@@ -130,10 +130,9 @@ SQLITE_OPTIONS = {
     "timeout": 20,
     "init_command": (
         "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA mmap_size=268435456;"
-        "PRAGMA cache_size=-8000; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=4194304;"
-        # Every 16 MiB: a page of an index that many runs write to goes into the file once for all
-        # of them. What is left of the log at the end is written back by the worker.
-        "PRAGMA wal_autocheckpoint=4000"
+        "PRAGMA cache_size=-8000; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=0;"
+        # `runs.sqlite_log` writes the log back sooner, beside the writers, where a worker runs.
+        "PRAGMA wal_autocheckpoint=16000"
     ),
 }
 

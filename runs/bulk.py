@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models, transaction
@@ -40,27 +39,36 @@ def turn() -> Iterator[None]:
         with transaction.atomic():
             yield
         return
+    with _writing_alone(), transaction.atomic():
+        yield
+
+
+@contextmanager
+def _writing_alone() -> Iterator[None]:
     with open(f"{connection.settings_dict['NAME']}-turn", "wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # let go of when the file is closed
-        with transaction.atomic():
-            yield
+        yield
 
 
-LONG_LOG = 1_000_000
-"""Bytes of SQLite's write-ahead log that are worth writing back."""
+def write_log_back_beside_writers() -> None:
+    """Bring what SQLite's write-ahead log holds into its file, so that the log begins anew.
+
+    Nearly all of it while others write, the rest in a turn of its own. Whoever reads the log keeps
+    it from beginning anew until the next time.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        cursor.fetchall()
+        with _writing_alone():
+            cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            cursor.fetchall()
 
 
 def write_log_back() -> None:
     """Bring what SQLite's write-ahead log holds into its file, and the log to nothing.
 
-    Under load writers do so now and then themselves; this is for when they have stopped. It waits
-    for nobody: while somebody reads or writes, the log stays as it is.
+    For when nobody writes. It waits for nobody: while somebody reads or writes, the log stays.
     """
-    if connection.vendor != "sqlite":
-        return
-    log = Path(f"{connection.settings_dict['NAME']}-wal")
-    if not log.exists() or log.stat().st_size < LONG_LOG:
-        return
     patience = connection.settings_dict["OPTIONS"]["timeout"] * 1000
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA busy_timeout = 0")

@@ -1,4 +1,4 @@
-"""Celery's doorbells of this app: one call each, nothing returned; and the index's own thread."""
+"""Celery's doorbells of this app, one call each, and the threads beside a worker."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from celery import shared_task
 from celery.signals import worker_init, worker_shutdown
 
+from runs import sqlite_log
 from runs.search import sweeper
 from runs.tidy import tidy
 
@@ -18,10 +19,12 @@ def tidy_up() -> None:
 
 
 @worker_init.connect  # type: ignore[untyped-decorator]
-def _start_indexing(**kwargs: Any) -> None:
+def _start_threads(**kwargs: Any) -> None:
     sweeper.start()
+    sqlite_log.start()
 
 
 @worker_shutdown.connect  # type: ignore[untyped-decorator]
-def _stop_indexing(**kwargs: Any) -> None:
+def _stop_threads(**kwargs: Any) -> None:
     sweeper.stop()
+    sqlite_log.stop()

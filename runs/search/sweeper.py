@@ -1,4 +1,4 @@
-"""The thread beside each worker that keeps the index up to date, and SQLite's log short."""
+"""The thread beside each worker that keeps the index up to date."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 
 from django.db import DatabaseError, connections
 
-from runs import bulk, busy
+from runs import busy
 from runs.one_thread import OneThread
 from runs.search import indexing
 
@@ -45,7 +45,6 @@ def _index_and_rest() -> None:
     if _index_some():
         _stop.wait(_rest() * (time.monotonic() - began))
     else:
-        _write_log_back()
         connections.close_all()
         _stop.wait(SECONDS)
 
@@ -60,15 +59,6 @@ def _index_some() -> int:
     except DatabaseError:
         logger.warning("search.index_failed", exc_info=True)
         return 0
-
-
-def _write_log_back() -> None:
-    if busy.is_busy():
-        return
-    try:
-        bulk.write_log_back()
-    except DatabaseError:
-        logger.warning("database.log_not_written_back", exc_info=True)
 
 
 _thread = OneThread("search-index", _index_until_stopped)

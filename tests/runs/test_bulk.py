@@ -1,9 +1,7 @@
 """One row read fast: the same object as the ORM's, field for field."""
 
-from pathlib import Path
 
 import pytest
-from django.db import connection
 
 from runs import bulk, ingest
 from runs.accounts.models import Membership, Project
@@ -35,18 +33,3 @@ def test_what_is_not_there_is_none(db) -> None:
 @pytest.mark.parametrize("odd", ["a'b", "%s", "?", "\u2028"])
 def test_any_text_is_asked_for_as_a_value(db, odd: str) -> None:
     assert bulk.get(Project, slug=odd) is None
-
-
-@pytest.mark.django_db(transaction=True)
-def test_the_log_of_sqlite_is_written_back_when_asked(monkeypatch) -> None:
-    monkeypatch.setattr(bulk, "LONG_LOG", 1)
-    Project.objects.create(slug="written", name="x" * 50)
-    bulk.write_log_back()
-    assert Project.objects.filter(slug="written").exists()
-    assert _log_size() == 0
-
-
-def _log_size() -> int:
-    if connection.vendor != "sqlite":
-        return 0
-    return Path(f"{connection.settings_dict['NAME']}-wal").stat().st_size
