@@ -15,7 +15,7 @@ from runs.search import indexing
 logger = logging.getLogger(__name__)
 SECONDS = 1.0
 """Between two looks for new effects."""
-REST, REST_WHEN_BUSY = 2.0, 20.0
+REST, REST_WHEN_BUSY = 2.0, 60.0
 """Times as long as a batch took it rests before the next: what comes in goes first, and takes the
 same interpreter where the worker lives in the web process."""
 _stop = threading.Event()

@@ -1,6 +1,5 @@
 """One row read fast: the same object as the ORM's, field for field."""
 
-
 import pytest
 
 from runs import bulk, ingest

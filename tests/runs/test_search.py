@@ -343,19 +343,34 @@ def test_the_list_is_gone_along_where_many_have_it(send, api, monkeypatch, q):
     assert [one["id"] for one in runs] == ["r3", "r1"]
 
 
-def test_the_index_rests_longer_while_runs_come_in(api, monkeypatch, settings, tmp_path):
+@pytest.fixture
+def home(monkeypatch, settings, tmp_path):
+    """Nothing came in yet, as far as this home's processes know."""
     settings.REWYN_HOME = tmp_path
     monkeypatch.setattr(busy, "_last", float("-inf"))
+    monkeypatch.setattr(busy, "_began", float("-inf"))
+    monkeypatch.setattr(busy, "WITHIN", 60)
+
+
+def test_the_index_rests_longer_while_many_runs_come_in(api, home, monkeypatch):
     quiet = sweeper._rest()
-    api("POST", "/api/v1/runs", run("busy", completion(1)))
+    for number in range(5):
+        api("POST", "/api/v1/runs", run(f"busy-{number}", completion(1)))
     monkeypatch.setattr(busy, "_last", float("-inf"))  # as in another process
     assert sweeper._rest() > quiet
     monkeypatch.setattr(busy, "SECONDS", 0)
     assert sweeper._rest() == quiet
 
 
+def test_the_index_keeps_up_with_a_run_now_and_then(api, home):
+    quiet = sweeper._rest()
+    api("POST", "/api/v1/runs", run("one", completion(1)))
+    assert sweeper._rest() == quiet
+
+
 def test_a_home_that_takes_no_note_refuses_no_run(api, monkeypatch, settings, tmp_path):
     settings.REWYN_HOME = tmp_path / "gone"
+    monkeypatch.setattr(busy, "MANY", 1)
     monkeypatch.setattr(busy, "_last", float("-inf"))
     assert api("POST", "/api/v1/runs", run("kept", completion(1))).status_code == 201
     monkeypatch.setattr(busy, "_last", float("-inf"))

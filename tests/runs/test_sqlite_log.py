@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.db import connection, connections
 
-from runs import busy, sqlite_log
+from runs import bulk, busy, sqlite_log
 from runs.accounts.models import Project
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -16,7 +16,9 @@ BIG = "x" * 200
 
 
 @pytest.fixture(autouse=True)
-def small(monkeypatch) -> None:
+def small(transactional_db, monkeypatch) -> None:
+    if connection.vendor == "sqlite":
+        bulk.write_log_back()  # what tests before wrote
     monkeypatch.setattr(sqlite_log, "LONG", 40_000)
     monkeypatch.setattr(sqlite_log, "LONG_WHEN_IDLE", 1)
 
@@ -25,7 +27,8 @@ def small(monkeypatch) -> None:
 def coming_in(monkeypatch, settings, tmp_path) -> None:
     settings.REWYN_HOME = tmp_path
     monkeypatch.setattr(busy, "_last", float("-inf"))
-    busy.mark()
+    for _ in range(busy.MANY):
+        busy.mark()
 
 
 def write(*slugs: str) -> None:
