@@ -19,7 +19,7 @@ LANE_HEIGHT = 18
 GAP_WIDTH = 26
 """Units that an idle stretch takes, however long it was."""
 MAX_GAPS = 12
-WINDOW = 250
+WINDOW = 125
 MAX_WINDOWS = 400
 LANES = {
     "completion": "model",

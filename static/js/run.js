@@ -47,7 +47,8 @@
     window.htmx.ajax("GET", url, { source: stepsList(), target: "#effect", swap: "outerHTML", values, push: "true" });
   }
 
-  function select(seq) {
+  /* `still`: the list stays where the reader has it, if the effect was marked in it already. */
+  function select(seq, still = false) {
     const list = stepsList();
     if (!list || !seq) return;
     const row = document.getElementById(`s${seq}`);
@@ -55,6 +56,7 @@
     if (old && old !== row) old.removeAttribute("aria-current");
     markHit(seq);
     if (!row) return load(list, seq);
+    if (still && old === row) return;
     row.setAttribute("aria-current", "true");
     row.scrollIntoView({ block: "nearest" });
   }
@@ -91,10 +93,10 @@
     next.click();
   }
 
-  function arrived() {
+  function arrived(still) {
     if (wanted !== null && wanted !== shown()) return;
     wanted = null;
-    select(shown());
+    select(shown(), still);
   }
 
   /* The address is the state: a step keeps what the list is narrowed to, and what narrows the list
@@ -140,13 +142,20 @@
     if (fold?.getAttribute("aria-expanded") === folds) fold.click();
   });
 
+  /* What is replaced goes at once, for htmx would say goodbye to each of its elements; but not what
+     asked for it or has the focus, of which htmx has yet to know where it stood. */
+  document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    const pane = detail.target;
+    const needed = [detail.requestConfig?.elt, document.activeElement].some((one) => pane?.contains(one));
+    if (pane?.id === "effect" && detail.shouldSwap && !needed) pane.replaceChildren();
+  });
   document.addEventListener("htmx:beforeSwap", (event) => {
     if (event.detail.target?.id !== "list") return;
     scrolled = event.detail.requestConfig?.elt.matches(".fold-it") ? stepsList().scrollTop : null;
   });
   document.addEventListener("htmx:afterSettle", (event) => {
     if (event.target.id === "list" && scrolled !== null) stepsList().scrollTop = scrolled;
-    else if (event.target.id === "effect" || event.target.closest?.("#list")) arrived();
+    else if (event.target.id === "effect" || event.target.closest?.("#list")) arrived(event.target.id === "effect");
     if (event.target.id === "effect") came();
   });
   for (const failed of ["htmx:responseError", "htmx:sendError", "htmx:timeout", "htmx:sendAbort", "htmx:swapError"]) document.addEventListener(failed, () => {

@@ -76,8 +76,9 @@ def test_many_new_effects_come_as_parts_to_be_fetched(member_client, send) -> No
     asked = question(member_client)
     send(3, *[tool(n) for n in range(3, 603)])
     news = member_client.get(asked, headers=HTMX).text
-    assert len(rows(news)) == 250
-    assert re.findall(r'at=(\d+)&amp;until=(\d+)"', news) == [("253", "502"), ("503", "602")]
+    assert len(rows(news)) == 125
+    parts = [("128", "252"), ("253", "377"), ("378", "502"), ("503", "602")]
+    assert re.findall(r'at=(\d+)&amp;until=(\d+)"', news) == parts
 
 
 def test_asking_costs_little_while_nothing_is_new(
