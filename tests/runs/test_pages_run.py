@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from django.test import Client
-from factories import completion
+from factories import batch, completion, run, tool
 
 from runs import ingest
 
@@ -234,6 +234,19 @@ def test_a_log_without_times_says_that_its_tape_goes_by_position(member_client, 
 def test_a_run_without_effects_says_so(member_client, load_log) -> None:
     load_log("rig/mute-denied.effects.json")
     assert "This run has no effects" in member_client.get("/p/acme/runs/run").text
+
+
+def test_a_position_behind_the_last_leads_to_the_last(member_client, load_log) -> None:
+    load_log("rig/refund-memory.effects.json")
+    page = member_client.get("/p/acme/runs/run?at=99&family=tool").text
+    assert "There is no effect #99" in page
+    assert '<a href="?at=9&amp;family=tool">#9</a>' in page
+
+
+def test_a_position_of_which_nothing_came_yet_says_so(member_client, api) -> None:
+    api("POST", "/api/v1/runs", run("gaps"))
+    api("POST", "/api/v1/runs/gaps/effects", batch(tool(3), positions=[3]))
+    assert "Effect #2 is not here yet" in member_client.get("/p/acme/runs/gaps?at=2").text
 
 
 def test_the_error_items_of_a_stream_are_in_their_places(member_client, load_log) -> None:
