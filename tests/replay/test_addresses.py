@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 from asked import ASK_CHAT, COMPLETION, made
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from replay.fake_provider import FakeProvider
@@ -62,10 +62,21 @@ def test_private_addresses_are_refused_unless_allowed(address):
         check_url(f"http://{address}:8000/v1", INSIDE)
 
 
+LOOPBACK = "[::0:1]"
+"""How 0.0.0.1 would be spelled as compatible (RFC 4291 takes ::1 out of those)."""
+
+
 @given(within(*NEVER))
+@example(ipaddress.IPv4Address("0.0.0.1"))
+@example(ipaddress.IPv4Address("0.0.0.0"))
 def test_some_addresses_are_refused_whatever_is_allowed(address):
-    for host in (str(address), *spellings(address)):
+    for host in {str(address), *spellings(address)} - {LOOPBACK}:
         assert code_of(f"https://{host}/v1", INSIDE) in ("not_allowed", "metadata")
+
+
+def test_the_loopback_of_ipv6_is_allowed_where_that_of_ipv4_is():
+    assert code_of(f"https://{LOOPBACK}/v1") == "not_allowed"
+    check_url(f"https://{LOOPBACK}/v1", INSIDE)
 
 
 @given(st.ip_addresses(v=4))
