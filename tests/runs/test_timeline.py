@@ -57,10 +57,10 @@ def test_tools_stand_under_their_model_call_and_children_under_their_parent() ->
 
 
 def test_the_window_around_the_selected_effect_is_loaded() -> None:
-    assert [(w.first, w.last, w.loaded) for w in windows(600, 251)] == [
-        (1, 250, False),
-        (251, 500, True),
-        (501, 600, False),
+    assert [(w.first, w.last, w.loaded) for w in windows(300, 126)] == [
+        (1, 125, False),
+        (126, 250, True),
+        (251, 300, False),
     ]
     assert windows(0, 1) == []
 
