@@ -167,6 +167,7 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 LOGIN_URL = "accounts:sign-in"
 LOGIN_REDIRECT_URL = "/"
+SESSION_ENGINE = "runs.accounts.sessions"
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 30
 SESSION_COOKIE_NAME = "rewyn_session"
 SESSION_COOKIE_SAMESITE = "Lax"

@@ -24,6 +24,7 @@ the time, for the server too)."""
 Row = Sequence[Any]
 Convert = Callable[[Any], Any]
 Readers = list[tuple[int, Any, list[Callable[[Any, Any, Any], Any]]]]
+"""(place, column, what reads its values)"""
 M = TypeVar("M", bound=models.Model)
 
 
@@ -122,6 +123,18 @@ def get(model: type[M], **equal: Any) -> M | None:
     """The one object that has these values, or None; as quick as `find`."""
     row = find(model, _all_columns(model), **equal)
     return None if row is None else model.from_db("default", _all_columns(model), row)
+
+
+def fetch(sql: str, values: Row) -> list[Row]:
+    """The rows of a query whose SQL is at hand, `%s` where a value goes, as the driver has them."""
+    with _cursor() as cursor:
+        rows: list[Row] = cursor.execute(_spelled(sql), values).fetchall()
+    return rows
+
+
+def read_all(readers: Readers, rows: Sequence[Row]) -> Sequence[Row]:
+    """Rows with the values of some columns read from the form the database gives them in."""
+    return [_read(readers, row) for row in rows] if readers else rows
 
 
 def _read(readers: Readers, row: Row) -> Row:

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice, starmap
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
 from runs.models import Effect, EffectStatus, Run
+from runs.prepared import prepared
 
 FAILED = (EffectStatus.ERROR, EffectStatus.CANCELLED)
 
@@ -92,9 +93,21 @@ class Stretch:
 def read_stretch(run: Run, first: int, last: int, *, times: bool = False) -> Stretch:
     """The effects of `run` from position `first` to `last`, with `started_at` if `times`."""
     first, last = max(first, 1), min(last, run.last_seq)
-    found = Effect.objects.filter(run_id=run.pk, seq__range=(first, last)).order_by("seq")
-    rows = tuple(_rows(found, times=times)) if first <= last else ()
+    read = _timed if times else _untimed
+    rows = tuple(starmap(Row, read(run.pk, first, last))) if first <= last else ()
     return Stretch(run, first, last, rows)
+
+
+@prepared
+def _timed(run_id: int, first: int, last: int) -> QuerySet[Effect, tuple[Any, ...]]:
+    found = Effect.objects.filter(run_id=run_id, seq__range=(first, last))
+    return found.order_by("seq").values_list(*Row._fields)
+
+
+@prepared
+def _untimed(run_id: int, first: int, last: int) -> QuerySet[Effect, tuple[Any, ...]]:
+    found = Effect.objects.filter(run_id=run_id, seq__range=(first, last))
+    return found.order_by("seq").values_list(*Row._fields[:-1])
 
 
 def read_rows(run: Run, seqs: Sequence[int]) -> tuple[Row, ...]:
@@ -102,6 +115,5 @@ def read_rows(run: Run, seqs: Sequence[int]) -> tuple[Row, ...]:
     return tuple(_rows(Effect.objects.filter(run_id=run.pk, seq__in=list(seqs)).order_by("seq")))
 
 
-def _rows(effects: QuerySet[Effect], *, times: bool = False) -> Iterator[Row]:
-    columns = Row._fields if times else Row._fields[:-1]
-    return starmap(Row, effects.values_list(*columns))
+def _rows(effects: QuerySet[Effect]) -> Iterator[Row]:
+    return starmap(Row, effects.values_list(*Row._fields[:-1]))

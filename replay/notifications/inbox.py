@@ -113,7 +113,7 @@ def _behind(shown: Sequence[Line], before: Place | None) -> Place:
     return Place(mention, notice)
 
 
-def with_notices(memberships: QuerySet[Membership], here: int | None) -> QuerySet[Membership]:
+def with_notices(memberships: QuerySet[Membership], here: int) -> QuerySet[Membership]:
     """Memberships whose `unread` counts the notices that wait, beside the mentions."""
     waiting = Notice.objects.filter(
         user=OuterRef("user_id"), project=OuterRef("project_id"), read_at=None

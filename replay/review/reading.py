@@ -109,9 +109,9 @@ def waiting(project: Project) -> int:
     return _count(Cluster.objects.filter(project=project, open_count__gt=0))
 
 
-def with_waiting(memberships: QuerySet[Membership], project_id: int | None) -> QuerySet[Membership]:
+def with_waiting(memberships: QuerySet[Membership], project_id: int) -> QuerySet[Membership]:
     """Memberships, that in one project with the number of its open clusters as `to_review`."""
-    of_it = Cluster.objects.filter(project=OuterRef("project_id"), project_id=project_id or 0)
+    of_it = Cluster.objects.filter(project=OuterRef("project_id"), project_id=project_id)
     found = of_it.filter(open_count__gt=0).order_by().values("project")
     counting = Subquery(found.annotate(count=Count("pk")).values("count"))
     return memberships.annotate(to_review=counting)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
@@ -14,6 +15,7 @@ from runs.filters import RunListForm, read_list
 from runs.matching import COLUMNS, arrived_since
 from runs.models import LabelKind, Run, RunLabel, RunStatus
 from runs.paging import LOOKED_AT, NEWEST, Page
+from runs.prepared import prepared
 from runs.views import saved_views
 from runs.views.selection import chosen, read_deleted
 
@@ -64,7 +66,12 @@ def _ways(form: RunListForm, page: Page[Run]) -> dict[str, Any]:
 
 def _newest_key() -> int:
     """The key of the last run that came in, of any project; read before the page itself."""
-    return Run.everything.order_by("-pk").values_list("pk", flat=True).first() or 0
+    return next(iter(_newest()), 0)
+
+
+@prepared
+def _newest() -> QuerySet[Run, int]:
+    return Run.everything.order_by("-pk").values_list("pk", flat=True)[:1]
 
 
 def _fresh(form: RunListForm, page: Page[Run], newest: int) -> dict[str, Any]:
