@@ -154,6 +154,7 @@ CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
+    "runs.accounts.backends.SignedIn",
     "django.contrib.auth.backends.ModelBackend",
 ]
 PASSWORD_HASHERS = [
@@ -186,6 +187,10 @@ USE_TZ = True
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "rewyn_web.assets.KnownAddresses"},
+}
 STATIC_ROOT = Path(env.str("STATIC_ROOT", str(REWYN_HOME / "staticfiles")))
 STATIC_ROOT.mkdir(parents=True, exist_ok=True)
 # Served from the finders: no collectstatic step before the first start.

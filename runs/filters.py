@@ -24,7 +24,7 @@ from django.utils.dateparse import parse_datetime
 from runs import listing
 from runs.accounts.models import Project
 from runs.matching import Matching, matching
-from runs.models import NAME, Run, RunStatus
+from runs.models import NAME, RunStatus
 from runs.paging import (
     COST,
     DURATION,
@@ -192,11 +192,11 @@ class RunFilterForm(forms.Form):
         """Runs of `project` that match, and how a page of them is read."""
         return matching(project, self.values, self.order.column)
 
-    def page(self, project: Project, limit: int = 50) -> Page[Run]:
-        """The page of matching runs that the cursor asks for."""
+    def page(self, project: Project, limit: int = 50) -> Page[Any]:
+        """The page of matching runs that the cursor asks for, each as `RunQuerySet.for_rows`."""
         asked, found = self.values, self.matching(project)
         return page(
-            found.runs.for_list(),
+            found.runs.for_rows(),
             after=asked.get("after"),
             before=asked.get("before"),
             limit=limit,

@@ -6,6 +6,7 @@ Everything in `Run` and `Effect` is an index over the segments and can be rebuil
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
 from django.db import models
 from django.utils import timezone
@@ -203,7 +204,13 @@ class Run(models.Model):
     @property
     def heading(self) -> str:
         """What a person calls this run: its name, else what it was asked first."""
-        return self.name or self.title or self.external_id
+        return heading_of(self)
+
+
+def heading_of(run: Any) -> str:
+    """The heading of a run, or of a row with these columns of one."""
+    heading: str = run.name or run.title or run.external_id
+    return heading
 
 
 class SavedView(models.Model):

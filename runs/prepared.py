@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import wraps
+from functools import partial, wraps
 from types import SimpleNamespace
 from typing import Any, ParamSpec, TypeVar
 
@@ -31,17 +31,19 @@ def prepared(make: Callable[P, QuerySet[M, T]]) -> Callable[P, list[T]]:
 
     Values are given by position, each a whole number, a text or a time (never None), and each
     stands in the query as it was given: `make` may not look at them. What alters the query itself
-    (a limit, the columns) is for another function. Prefetching is not done.
+    (its columns, which filters it has) is given by name, and is one of few. Prefetching is not
+    done.
     """
-    kept: list[_Query] = []
+    kept: dict[tuple[Any, ...], _Query] = {}
 
     @wraps(make)
-    def ask(*values: Any) -> list[T]:
-        if not kept:
-            kept.append(_Query(make, values))
-        return kept[0].rows(values)
+    def ask(*values: Any, **shape: Any) -> list[T]:
+        form = tuple(shape.values())
+        if form not in kept:
+            kept[form] = _Query(partial(make, **shape), values)
+        return kept[form].rows(values)
 
-    return ask  # type: ignore[return-value]
+    return ask
 
 
 class _Query:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.db import models
 
 if TYPE_CHECKING:
     from runs.accounts.models import Project
     from runs.models import Effect, Run  # noqa: F401
+
+OF_A_ROW = (
+    *("id", "external_id", "status", "updated_at", "sort_at", "is_replay", "name", "title"),
+    *("agent", "agent_version", "environment", "models_used", "session_id", "end_user"),
+    *("error_text", "error_seq", "error_count", "to_review", "comment_count", "effect_count"),
+    *("duration_ms", "total_tokens", "tokens_complete", "cost", "cost_complete"),
+)
 
 
 class RunQuerySet(models.QuerySet["Run"]):
@@ -19,6 +26,10 @@ class RunQuerySet(models.QuerySet["Run"]):
     def for_list(self) -> RunQuerySet:
         """Without the columns no list shows."""
         return self.defer("metadata", "warnings", "ledger")
+
+    def for_rows(self) -> models.QuerySet[Run, Any]:
+        """What a row of the list shows of a run, by name: a third of the work of whole runs."""
+        return self.values_list(*OF_A_ROW, named=True)
 
 
 class Visible(models.Manager["Run"]):

@@ -93,21 +93,16 @@ class Stretch:
 def read_stretch(run: Run, first: int, last: int, *, times: bool = False) -> Stretch:
     """The effects of `run` from position `first` to `last`, with `started_at` if `times`."""
     first, last = max(first, 1), min(last, run.last_seq)
-    read = _timed if times else _untimed
-    rows = tuple(starmap(Row, read(run.pk, first, last))) if first <= last else ()
+    rows = tuple(starmap(Row, _around(run.pk, first, last, times=times))) if first <= last else ()
     return Stretch(run, first, last, rows)
 
 
 @prepared
-def _timed(run_id: int, first: int, last: int) -> QuerySet[Effect, tuple[Any, ...]]:
-    found = Effect.objects.filter(run_id=run_id, seq__range=(first, last))
-    return found.order_by("seq").values_list(*Row._fields)
-
-
-@prepared
-def _untimed(run_id: int, first: int, last: int) -> QuerySet[Effect, tuple[Any, ...]]:
-    found = Effect.objects.filter(run_id=run_id, seq__range=(first, last))
-    return found.order_by("seq").values_list(*Row._fields[:-1])
+def _around(
+    run_id: int, first: int, last: int, *, times: bool
+) -> QuerySet[Effect, tuple[Any, ...]]:
+    found = Effect.objects.filter(run_id=run_id, seq__range=(first, last)).order_by("seq")
+    return found.values_list(*(Row._fields if times else Row._fields[:-1]))
 
 
 def read_rows(run: Run, seqs: Sequence[int]) -> tuple[Row, ...]:

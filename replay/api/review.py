@@ -158,7 +158,7 @@ def _decide(
         version = divergence.version if seen is None else seen
         return deciding.decide(divergence, ruling, by, seen=version)
     cluster = divergence.cluster
-    newest = reading.members(cluster, State.OPEN).values_list("pk", flat=True).first() or 0
+    newest = reading.newest_open(cluster)
     version = cluster.version if seen is None else seen
     return deciding.decide_cluster(cluster, ruling, by, seen=version, up_to=newest)
 

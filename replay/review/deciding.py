@@ -33,6 +33,7 @@ from runs.comments import writing
 from runs.comments.models import Comment
 from runs.comments.names import shown_name
 from runs.messages.loose import clean
+from runs.prepared import prepared
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,8 +250,13 @@ def _restore(members: QuerySet[Divergence], event: ReviewEvent, undone: ReviewEv
 
 def last_verdict(user: User, project_id: int) -> ReviewEvent | None:
     """The newest verdict of a person that can be taken back."""
-    mine = ReviewEvent.objects.filter(user=user, project_id=project_id, kind=EventKind.VERDICT)
-    return mine.filter(undone_by=None).order_by("-pk").first()
+    return next(iter(_last_verdict(user.pk, project_id)), None)
+
+
+@prepared
+def _last_verdict(user_id: int, project_id: int) -> QuerySet[ReviewEvent]:
+    mine = ReviewEvent.objects.filter(user_id=user_id, project_id=project_id)
+    return mine.filter(kind=EventKind.VERDICT, undone_by=None).order_by("-pk")[:1]
 
 
 # --- Beside verdicts ---------------------------------------------------------------------------

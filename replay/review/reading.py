@@ -10,6 +10,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from replay.models import ReplayEffect
 from replay.review.models import Baseline, Cluster, Divergence, EventKind, ReviewEvent, State
 from runs.accounts.models import Membership, Project, User
+from runs.prepared import prepared
 
 CLUSTERS = 50
 MEMBERS = 50
@@ -87,8 +88,13 @@ def lines(divergences: QuerySet[Divergence]) -> QuerySet[Divergence]:
 
 def beside(divergence: Divergence) -> ReplayEffect | None:
     """The row with both answers, the bodies that were sent and received left out."""
-    rows = ReplayEffect.objects.filter(replay=divergence.replay_id, seq=divergence.seq)
-    return rows.select_related("effect", "baseline").defer("sent", "response", "notes").first()
+    return next(iter(_beside(divergence.replay_id, divergence.seq)), None)
+
+
+@prepared
+def _beside(replay_id: int, seq: int) -> QuerySet[ReplayEffect]:
+    rows = ReplayEffect.objects.filter(replay_id=replay_id, seq=seq)
+    return rows.select_related("effect", "baseline").defer("sent", "response", "notes")
 
 
 def history(cluster: Cluster) -> Sequence[ReviewEvent]:
@@ -100,13 +106,24 @@ def history(cluster: Cluster) -> Sequence[ReviewEvent]:
 
 def counts(project: Project, reader: User) -> dict[str, int]:
     """Open clusters and how many of them are the reader's, each up to `COUNTED` and one more."""
-    mine = Cluster.objects.filter(project=project, open_count__gt=0, assignee=reader)
-    return {"open": waiting(project), "mine": _count(mine)}
+    return {"open": waiting(project), "mine": len(_waiting_for(project.pk, reader.pk))}
 
 
 def waiting(project: Project) -> int:
     """Open clusters, up to `COUNTED` and one more."""
-    return _count(Cluster.objects.filter(project=project, open_count__gt=0))
+    return len(_waiting(project.pk))
+
+
+@prepared
+def _waiting(project_id: int) -> QuerySet[Cluster, int]:
+    found = Cluster.objects.filter(project_id=project_id, open_count__gt=0)
+    return found.values_list("pk", flat=True)[: COUNTED + 1]
+
+
+@prepared
+def _waiting_for(project_id: int, user_id: int) -> QuerySet[Cluster, int]:
+    found = Cluster.objects.filter(project_id=project_id, open_count__gt=0, assignee_id=user_id)
+    return found.values_list("pk", flat=True)[: COUNTED + 1]
 
 
 def with_waiting(memberships: QuerySet[Membership], project_id: int) -> QuerySet[Membership]:
@@ -117,15 +134,27 @@ def with_waiting(memberships: QuerySet[Membership], project_id: int) -> QuerySet
     return memberships.annotate(to_review=counting)
 
 
-def _count(clusters: QuerySet[Cluster]) -> int:
-    return len(clusters.order_by().values_list("pk")[: COUNTED + 1])
-
-
 def agents(project: Project, state: str) -> list[str]:
     """Agents that have something in a state, for the filter."""
-    found = Cluster.objects.filter(project=project, **{f"{state}_count__gt": 0})
+    return _agents(project.pk, state=state)
+
+
+@prepared
+def _agents(project_id: int, *, state: str) -> QuerySet[Cluster, str]:
+    found = Cluster.objects.filter(project_id=project_id, **{f"{state}_count__gt": 0})
     names = found.order_by("agent").values_list("agent", flat=True)
-    return list(names.distinct()[:AGENTS])
+    return names.distinct()[:AGENTS]
+
+
+def newest_open(cluster: Cluster) -> int:
+    """The key of its newest open member, 0 if it has none."""
+    return next(iter(_newest_open(cluster.pk)), 0)
+
+
+@prepared
+def _newest_open(cluster_id: int) -> QuerySet[Divergence, int]:
+    found = Divergence.objects.filter(cluster_id=cluster_id, run__deleted_at=None, state=State.OPEN)
+    return found.order_by("-pk").values_list("pk", flat=True)[:1]
 
 
 def baselines(project_id: int) -> QuerySet[Baseline]:

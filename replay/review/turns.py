@@ -6,6 +6,7 @@ from django.db.models import F
 
 from replay.differences import Difference
 from replay.review.models import MINIMUM, ReviewRules
+from runs import bulk
 
 
 def turn_of(project_id: int) -> None:
@@ -18,8 +19,8 @@ def turn_of(project_id: int) -> None:
 
 def minimum_of(project_id: int) -> Difference:
     """From which class on a difference is a divergence."""
-    rules = ReviewRules.objects.filter(project_id=project_id)
-    return Difference(rules.values_list("minimum", flat=True).first() or MINIMUM)
+    found = bulk.find(ReviewRules, ("minimum",), project_id=project_id)
+    return Difference(found[0] if found else MINIMUM)
 
 
 def set_minimum(project_id: int, minimum: Difference) -> None:

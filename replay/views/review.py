@@ -22,7 +22,7 @@ from replay.review.turns import minimum_of
 from replay.sides import SHOWS, Show
 from runs.access import get_membership_or_404
 from runs.accounts.models import Membership, Role
-from runs.comments import threads, writing
+from runs.comments import threads
 from runs.comments.names import shown_name
 from runs.models import NAME
 
@@ -182,8 +182,8 @@ def _list(member: Membership, place: Place) -> dict[str, Any]:
 
 def _people(member: Membership) -> list[tuple[int, str]]:
     """Who can be given a cluster, the reader first."""
-    found = writing.people_of(member.project_id)[: threads.OFFERED]
-    named = [(one.user_id, shown_name(one.user.name, one.user.email)) for one in found]
+    found = threads.offered(member.project_id)
+    named = [(key, shown_name(name, email)) for key, name, email in found]
     return sorted(named, key=lambda one: one[0] != member.user_id)
 
 
@@ -229,7 +229,7 @@ def _example(member: Membership, place: Place, cluster: Cluster) -> dict[str, An
     shown = _beside(place, found, everyone, listed) if place.tab == TABS[0] else {}
     return {
         "example": found,
-        "up_to": reading.members(cluster, State.OPEN).values_list("pk", flat=True).first() or 0,
+        "up_to": reading.newest_open(cluster),
         "one": bool(at) and found.public_id == at,
         **shown,
         **thread(member, cluster, found),

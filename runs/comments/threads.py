@@ -12,6 +12,7 @@ from runs.comments import writing
 from runs.comments.models import Comment, Mention
 from runs.comments.names import Piece, pieces, shown_name
 from runs.models import Run
+from runs.prepared import prepared
 
 SHOWN = 200
 """Comments of one effect that are shown, the newest."""
@@ -67,8 +68,14 @@ def counts(run: Run, first: int, last: int) -> dict[int, int]:
 
 def names_of(project: Project) -> list[str]:
     """The names that are offered to be mentioned."""
-    members = writing.people_of(project.pk)[:OFFERED]
-    return [shown_name(one.user.name, one.user.email) for one in members]
+    return [shown_name(name, email) for _, name, email in offered(project.pk)]
+
+
+@prepared
+def offered(project_id: int) -> QuerySet[Membership, tuple[int, str, str]]:
+    """(key, name, e-mail) of people of a project, as many as are offered to choose from."""
+    people = writing.people_of(project_id)
+    return people.values_list("user_id", "user__name", "user__email")[:OFFERED]
 
 
 def inbox(user: User, project: Project) -> QuerySet[Mention]:

@@ -8,11 +8,14 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from json.encoder import encode_basestring
 from typing import Any
 
 import msgspec
 
 INDENT = "  "
+_string = encode_basestring
+"""What `json.dumps(…, ensure_ascii=False)` does with a text."""
 
 
 class Number(float):
@@ -156,10 +159,6 @@ def _length(value: object) -> int:
             (member, inner) for member in (one.values() if isinstance(one, dict) else one)
         )
     return total
-
-
-def _string(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 _TOKEN = re.compile(

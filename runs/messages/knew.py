@@ -3,6 +3,7 @@ before it, and which of that its request really holds. Told by content, never by
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from runs.messages import exact
@@ -55,9 +56,10 @@ def knew(request: Request, before: Iterable[tuple[int, dict[str, Any], bool]]) -
 
     Older ones count only if the request holds something of theirs.
     """
-    said = _Said(request)
+    said: _Said | None = None
     found = []
     for seq, record, fresh in before:
+        said = said or _Said(request)
         source = _source(seq, record, said)
         if source is not None and (fresh or source.held):
             found.append(source)
@@ -68,13 +70,17 @@ class _Said:
     """What a request holds, arranged to be asked about many turns and documents."""
 
     def __init__(self, request: Request) -> None:
-        self.text = "\n".join(_texts(request))
+        self.request = request
         self.ids = {document.id for document in request.documents if document.id}
         self._turns: dict[object, list[Message]] = {}
         for message in request.messages:
             alike = self._turns.setdefault(_key(message), [])
             if len(alike) < _ALIKE:
                 alike.append(message)
+
+    @cached_property
+    def text(self) -> str:
+        return "\n".join(_texts(self.request))
 
     def has(self, turn: Message) -> bool:
         return turn in self._turns.get(_key(turn), ())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
@@ -18,7 +19,7 @@ from django.utils.text import Truncator
 from runs import display
 from runs.filters import MORE_SHOWN, SHOWN, RunListForm
 from runs.messages.loose import clean, plural
-from runs.models import LabelKind, Run, RunLabel
+from runs.models import LabelKind, Run, RunLabel, heading_of
 from runs.templatetags.runs_tags import status_tag, time_tag
 
 register = template.Library()
@@ -48,7 +49,7 @@ _REPLAY = ' <span class="tag muted">replay</span>'
 
 @register.simple_tag
 def run_rows(runs: Sequence[Run], slug: str, columns: tuple[str, ...] = tuple(SHOWN)) -> SafeString:
-    """Runs as table rows, each linked to its page."""
+    """Runs (whole, or what `for_rows` gives of them) as table rows, each linked to its page."""
     shape, home, now = _shape(columns), reverse("runs:list", args=[slug]), timezone.now()
     tags = _tags(runs) if "tags" in columns else {}
     session = reverse("runs:session", args=[slug]) if "session" in columns else ""
@@ -63,7 +64,7 @@ def _shape(columns: tuple[str, ...]) -> str:
 
 def _tags(runs: Sequence[Run]) -> dict[int, list[str]]:
     found: dict[int, list[str]] = {}
-    labels = RunLabel.objects.filter(run__in=[run.pk for run in runs], kind=LabelKind.TAG)
+    labels = RunLabel.objects.filter(run__in=[run.id for run in runs], kind=LabelKind.TAG)
     for key, value in labels.order_by("pk").values_list("run_id", "value"):
         found.setdefault(key, []).append(value)
     return found
@@ -76,25 +77,25 @@ def _more(run: Run, session: str, tags: dict[int, list[str]]) -> dict[str, str]:
         address = f"{session}?{urlencode({'id': run.session_id})}"
         link = f'<a href="{escape(address)}">{escape(clean(run.session_id))}</a>'
     shown = "".join(
-        f'<span class="tag muted">{escape(clean(tag))}</span> ' for tag in tags.get(run.pk, ())
+        f'<span class="tag muted">{escape(clean(tag))}</span> ' for tag in tags.get(run.id, ())
     )
     return {"session": link, "tags": shown, "user": escape(clean(run.end_user))}
 
 
 def _cells(run: Run, home: str, now: datetime) -> dict[str, str]:
-    title = clean(run.heading)
+    title = clean(heading_of(run))
     return {
         "id": escape(run.external_id),
-        "short": escape(title if len(title) <= 60 else Truncator(title).chars(60)),
+        "short": escape(_shortened(title)),
         "status": status_tag(run, now),
         "address": f"{home}/{escape(run.external_id)}",
         "title": escape(title),
         "below": _below(run),
-        "agent": escape(clean(run.agent)),
+        "agent": _told(run.agent),
         "version": _version(run),
         "replay": _REPLAY if run.is_replay else "",
-        "environment": escape(clean(run.environment)),
-        "models": escape(clean(run.models_used)),
+        "environment": _told(run.environment),
+        "models": _told(run.models_used),
         "effects": f"{run.effect_count:,}",
         "took": _took(run),
         "tokens": escape(display.tokens(run.total_tokens, run.tokens_complete)),
@@ -102,6 +103,22 @@ def _cells(run: Run, home: str, now: datetime) -> dict[str, str]:
         "started": time_tag(run.sort_at, now),
         "comments": f"{run.comment_count:,}" if run.comment_count else "",
     }
+
+
+@lru_cache(4096)
+def _told(text: str) -> str:
+    """What many rows say alike."""
+    return escape(clean(text))
+
+
+def _shortened(title: str) -> str:
+    if len(title) <= 60:
+        return title
+    return f"{title[:59]}…" if _EACH_A_LETTER.fullmatch(title) else Truncator(title).chars(60)
+
+
+_EACH_A_LETTER = re.compile("[\0-\u02ff\u2010-\u20cf\u4e00-\u9fff]*")
+"""Characters none of which stands on the one before it: for them a slice does what Django does."""
 
 
 def _took(run: Run) -> str:
@@ -151,5 +168,5 @@ def _trouble(run: Run) -> str:
 
 
 def _version(run: Run) -> str:
-    version = escape(clean(run.agent_version))
+    version = _told(run.agent_version)
     return f' <span class="muted">v{version}</span>' if version else ""

@@ -149,6 +149,11 @@ def drawn(part: Media) -> str:
 @register.simple_tag
 def url_or_nothing(name: str, *args: object) -> str:
     """The address of a page another app may or may not have."""
+    return _address(name, *args)
+
+
+@lru_cache(4096)
+def _address(name: str, *args: object) -> str:
     try:
         return reverse(name, args=args)
     except NoReverseMatch:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.contrib import messages
 from django.db.models import Max
@@ -39,7 +39,7 @@ are followed."""
 def costliest(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     """Leads to the call of the run that cost most, the first of several."""
     run = get_run_or_404(request, slug, run_id)
-    return redirect(f"{reverse('runs:detail', args=[slug, run_id])}?at={_costliest_of(run)}")
+    return redirect(f"{reverse('runs:detail', args=[slug, run_id])}?at={_costliest_of(run.pk)}")
 
 
 @require_safe
@@ -55,10 +55,14 @@ def costliest_of_all(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect(f"{reverse('runs:detail', args=[slug, found.run.external_id])}?at={found.seq}")
 
 
+Listed = Any
+"""A run as `RunQuerySet.for_rows` gives it."""
+
+
 class Costliest(NamedTuple):
     """`left_out` says among what it was looked for, where that was not everything."""
 
-    run: Run | None = None
+    run: Listed | None = None
     seq: int = 0
     left_out: str = ""
 
@@ -68,14 +72,14 @@ def costliest_call(project: Project, form: RunListForm) -> Costliest:
     Equal calls: of the run that cost most."""
     page = RunListForm(QueryDict(form.query(sort="-cost"))).page(project, RUNS)
     runs = _within(page.runs)
-    best: tuple[Decimal, Run] | None = None
+    best: tuple[Decimal, Listed] | None = None
     for start in range(0, len(runs), AT_ONCE):
         some = runs[start : start + AT_ONCE]
         dearest = _dearest(some)
         for run in some:
             if _is_cheaper(run, best):
                 return _told(best, "")
-            cost = dearest.get(run.pk)
+            cost = dearest.get(run.id)
             if cost is not None and (best is None or cost > best[0]):
                 best = (cost, run)
     behind = page.runs[len(runs)] if len(runs) < len(page.runs) else None
@@ -84,14 +88,14 @@ def costliest_call(project: Project, form: RunListForm) -> Costliest:
     return _told(best, "" if is_all else left_out)
 
 
-def _is_cheaper(run: Run, best: tuple[Decimal, Run] | None) -> bool:
+def _is_cheaper(run: Listed, best: tuple[Decimal, Listed] | None) -> bool:
     """Whether no call of it can be the costliest: none costs more than its run."""
     return run.cost is None or (best is not None and run.cost <= best[0])
 
 
-def _within(runs: Sequence[Run]) -> list[Run]:
+def _within(runs: Sequence[Listed]) -> list[Listed]:
     """Those of known cost, and not more than may be looked at; of one run all is looked at."""
-    room, found = EFFECTS, list[Run]()
+    room, found = EFFECTS, list[Listed]()
     for run in runs:
         if run.cost is None or (found and run.effect_count > room):
             break
@@ -100,21 +104,21 @@ def _within(runs: Sequence[Run]) -> list[Run]:
     return found
 
 
-def _dearest(runs: Sequence[Run]) -> dict[int, Decimal]:
+def _dearest(runs: Sequence[Listed]) -> dict[int, Decimal]:
     """What the costliest call of each run cost, by the run's key."""
-    calls = Effect.objects.filter(run_id__in=[run.pk for run in runs], counted=True)
+    calls = Effect.objects.filter(run_id__in=[run.id for run in runs], counted=True)
     found = calls.order_by().values_list("run_id").annotate(Max("cost"))
     return {pk: cost for pk, cost in found if cost is not None}
 
 
-def _told(best: tuple[Decimal, Run] | None, left_out: str) -> Costliest:
-    return Costliest() if best is None else Costliest(best[1], _costliest_of(best[1]), left_out)
+def _told(best: tuple[Decimal, Listed] | None, left_out: str) -> Costliest:
+    return Costliest() if best is None else Costliest(best[1], _costliest_of(best[1].id), left_out)
 
 
-def _costliest_of(run: Run) -> int:
+def _costliest_of(run_id: int) -> int:
     """The position of the call that cost most, the first of several; 1 where none is priced."""
-    calls = run.effects.filter(counted=True, cost__isnull=False).order_by("-cost", "seq")
-    return calls.values_list("seq", flat=True).first() or 1
+    priced = Effect.objects.filter(run_id=run_id, counted=True, cost__isnull=False)
+    return priced.order_by("-cost", "seq").values_list("seq", flat=True).first() or 1
 
 
 @require_safe

@@ -45,7 +45,7 @@ def run_list(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "runs/run_list.html", context)
 
 
-def _ways(form: RunListForm, page: Page[Run]) -> dict[str, Any]:
+def _ways(form: RunListForm, page: Page[Any]) -> dict[str, Any]:
     """The pages beside this one, and what the way there is called."""
     by_time = form.order.column is NEWEST.column
     words = ("Newer", "Older") if by_time else ("Back", "On")
@@ -85,7 +85,7 @@ def _fresh(form: RunListForm, page: Page[Run], newest: int) -> dict[str, Any]:
     }
 
 
-def _live(form: RunListForm, runs: list[Run]) -> str | None:
+def _live(form: RunListForm, runs: list[Any]) -> str | None:
     query = QueryDict(mutable=True)
     query.setlist("run", [run.external_id for run in runs if run.status == RunStatus.RUNNING])
     query.setlist("col", form.sent("col"))

@@ -95,7 +95,7 @@ def test_filters_give_the_same_runs_however_they_are_found(
 
 def test_runs_that_come_and_go_move_nothing_else(project, runs) -> None:
     first = listed(project, "sort=-cost", 6)
-    Run.objects.filter(pk=first.runs[-1].pk).delete()  # the one the cursor was made of
+    Run.objects.filter(pk=first.runs[-1].id).delete()  # the one the cursor was made of
     Run.objects.create(project=project, external_id="new", source="rig", status="succeeded",
                        sort_at=START, cost=Decimal(5))  # fmt: skip
     rest = walk(project, "sort=-cost", "after", start=first.next)
@@ -107,7 +107,7 @@ def test_runs_that_come_and_go_move_nothing_else(project, runs) -> None:
 def test_where_nothing_is_left_the_way_back_leads_to_the_last(project, runs) -> None:
     page = listed(project, "sort=cost", 23)
     last = listed(project, f"sort=cost&after={page.next}").runs[0]
-    after = paging.Cursor(last.cost, last.pk)
+    after = paging.Cursor(last.cost, last.id)
     empty = listed(project, f"sort=cost&after={after}")
     assert not empty.runs
     assert listed(project, f"sort=cost&before={empty.previous}").runs[-1] == last

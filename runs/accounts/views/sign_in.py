@@ -20,7 +20,7 @@ from runs.accounts.forms import NextForm, SignInForm
 from runs.accounts.models import LinkPurpose, Membership, OneTimeLink, Project, User
 from runs.accounts.people import runs_page
 
-BACKEND = "django.contrib.auth.backends.ModelBackend"
+BACKEND = "runs.accounts.backends.SignedIn"
 LINK_STATUS = {"unknown": 404, "used": 410, "expired": 410}
 
 
