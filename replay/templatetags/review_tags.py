@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from functools import lru_cache
+from html import escape
 
 from django import template
 from django.urls import reverse
@@ -15,7 +17,7 @@ from replay.review.deciding import by_rule
 from replay.review.models import Cluster, Divergence, EventKind, ReviewEvent, State
 from replay.templatetags.replay_tags import CLASS_TONES
 from runs.comments.names import shown_name
-from runs.messages.loose import plural
+from runs.messages.loose import clean, plural
 
 register = template.Library()
 
@@ -56,6 +58,7 @@ def counted(count: int) -> str:
 
 
 @register.simple_tag
+@lru_cache
 def class_label(name: str) -> str:
     difference = Difference(name)
     tone = CLASS_TONES.get(difference, "bad")
@@ -69,18 +72,38 @@ def state_label(divergence: Divergence) -> str:
     return format_html('<span class="tag {}">{}{}</span>', tone, divergence.state, gone)
 
 
-@register.filter
-def count_in(cluster: Cluster, state: str) -> int:
-    count: int = getattr(cluster, f"{state}_count")
-    return count
+@register.simple_tag(takes_context=True)
+def cluster_rows(context: template.Context, clusters: Sequence[Cluster]) -> str:
+    """The list of clusters, the chosen one marked. Written here: a page has fifty of them."""
+    place, chosen = context["place"], context["cluster"]
+    before, _, after = place.cluster(0).partition("cluster=0")
+    shown = []
+    for one in clusters:
+        row = _CLUSTER.format(
+            address=escape(f"{before}cluster={one.pk}{after}"),
+            current=' aria-current="true"' if chosen and one.pk == chosen.pk else "",
+            label=class_label(one.difference),
+            says=escape(clean(one.says or one.effect_key)),  # type: ignore[attr-defined]
+            agent=escape(clean(one.agent or context["no_agent"])),
+            count=f"{getattr(one, f'{place.filters.state}_count'):,}",
+            state=place.filters.state,
+            whom=escape(_assigned(one, context["user"].pk)),
+        )
+        shown.append(row)
+    return mark_safe("".join(shown))
 
 
-@register.simple_tag
-def assigned(cluster: Cluster, reader: Any) -> str:
+_CLUSTER = (
+    '<a class="cluster" data-row href="?{address}"{current}><span class="t">{label} {says}</span>'
+    '<small>{agent} · {count} {state}</small><span class="d">{whom}</span></a>'
+)
+
+
+def _assigned(cluster: Cluster, reader_id: int) -> str:
     whom = cluster.assignee
     if whom is None:
         return "unassigned"
-    return "you" if whom.pk == reader.pk else shown_name(whom.name, whom.email)
+    return "you" if whom.pk == reader_id else shown_name(whom.name, whom.email)
 
 
 @register.simple_tag
@@ -97,13 +120,6 @@ def what_happened(event: ReviewEvent) -> str:
         EventKind.BY_RULE: by_rule(event),
     }
     return told.get(EventKind(event.kind), event.kind)
-
-
-@register.simple_tag(takes_context=True)
-def cluster_query(context: template.Context, cluster: Cluster) -> str:
-    """The address of a cluster beside the same list."""
-    found: str = context["place"].cluster(cluster.pk)
-    return found
 
 
 @register.simple_tag(takes_context=True)
