@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models, transaction
+from django.db.models.expressions import Col
 
 COPY_FROM = 3
 """Rows from which COPY is faster than one statement a row (measured: 12 effects in a quarter of
@@ -23,8 +24,8 @@ the time, for the server too)."""
 
 Row = Sequence[Any]
 Convert = Callable[[Any], Any]
-Readers = list[tuple[int, Any, list[Callable[[Any, Any, Any], Any]]]]
-"""(place, column, what reads its values)"""
+Readers = list[tuple[int, Convert]]
+"""The place of a column, and what reads its values that are not null."""
 M = TypeVar("M", bound=models.Model)
 
 
@@ -139,26 +140,41 @@ def read_all(readers: Readers, rows: Sequence[Row]) -> Sequence[Row]:
 
 def _read(readers: Readers, row: Row) -> Row:
     values = list(row)
-    for place, column, converts in readers:
-        for convert in converts:
-            values[place] = convert(values[place], column, connection)
+    for place, read in readers:
+        if values[place] is not None:
+            values[place] = read(values[place])
     return values
 
 
 @lru_cache(64)
 def _readers(model: type[models.Model], columns: tuple[str, ...]) -> Readers:
-    """The columns whose values the database gives in another form, with what reads them."""
-    found = []
-    for place, name in enumerate(columns):
-        field: Any = model._meta.get_field(name)
-        column = field.get_col(model._meta.db_table)
-        converts = [
-            *connection.ops.get_db_converters(column),
-            *column.get_db_converters(connection),
-        ]
-        if converts:
-            found.append((place, column, converts))
-    return found
+    fields: list[Any] = [model._meta.get_field(name) for name in columns]
+    return readers_of([field.get_col(model._meta.db_table) for field in fields])
+
+
+def readers_of(columns: Iterable[Any]) -> Readers:
+    """For the columns (or expressions) whose values the database gives in another form."""
+    found = ((place, _reader(column)) for place, column in enumerate(columns))
+    return [(place, read) for place, read in found if read is not None]
+
+
+def _reader(column: Any) -> Convert | None:
+    is_time = isinstance(column, Col) and isinstance(column.output_field, models.DateTimeField)
+    if is_time and connection.vendor == "sqlite":
+        return _utc  # what is worked out of a column comes as text
+    converts = [*connection.ops.get_db_converters(column), *column.get_db_converters(connection)]
+
+    def read(value: Any) -> Any:
+        for convert in converts:
+            value = convert(value, column, connection)
+        return value
+
+    return read if converts else None
+
+
+def _utc(value: datetime) -> datetime:
+    """As the ORM reads it; the driver has made a time of it."""
+    return value.replace(tzinfo=UTC)
 
 
 @lru_cache(64)

@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 from django.db.models import Q, QuerySet
 
 from runs.models import Run
+from runs.prepared import read
 
 Row = TypeVar("Row")
 """A run, or a named tuple of columns of one (`id` and the column of the order among them)."""
@@ -185,7 +186,7 @@ class _Walk:
         found = runs.filter(self._within(stretch))
         if self.edge is not None:
             found = found.filter(self._up_to(self.edge))
-        return list(self._ordered(found)[:limit])
+        return read(self._ordered(found)[:limit])
 
     def way_back(self, start: Cursor | None, first: Any) -> Cursor | None:
         """In front of the first row found; where there is none, in front of which it would be."""
