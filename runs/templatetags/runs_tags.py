@@ -175,14 +175,12 @@ def rail(context: template.Context, label: str, name: str) -> str:
 @register.simple_tag(takes_context=True)
 def tab(context: template.Context, side: str, name: str, chosen: str, *label: object) -> str:
     """One tab of a pane: the same address with another `req` or `tab`."""
-    params = context["request"].GET.copy()
-    for of_list in ("all", "more"):
-        params.pop(of_list, None)
-    params[side] = name
+    said = context["request"].GET.lists()
+    params = {key: values for key, values in said if key not in ("all", "more")} | {side: [name]}
     mark = mark_safe(' aria-current="true"') if name == chosen else ""
     text = "".join(map(str, label))
     shape = '<a id="tab-{}-{}" href="?{}"{}>{}</a>'
-    return format_html(shape, side, name, params.urlencode(), mark, text)
+    return format_html(shape, side, name, urlencode(params, doseq=True), mark, text)
 
 
 @register.simple_tag

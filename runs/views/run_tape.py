@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from django.core.cache import cache
 
@@ -23,14 +25,17 @@ COLUMNS = ("seq", "family", "status", "started_at", "duration_ms", "name", "key"
 class DrawnTape:
     axis: timeline.Axis
     height: int
-    svg: str
-    ruler: str
+    svg: str | Callable[[], str]
+    ruler: str | Callable[[], str]
 
 
 def tape_of(run: Run, around: Stretch) -> DrawnTape:
     """The tape of `run`; of a short one `around` has every effect with its time."""
     if run.last_seq <= SHORT:
-        return _drawn(run, [_moment(*(getattr(row, c) for c in COLUMNS)) for row in around.rows])
+        moments = [_moment(*(getattr(row, c) for c in COLUMNS)) for row in around.rows]
+        short = timeline.tape(moments, run.last_seq)  # a step only moves its head: drawn when asked
+        drawing = partial(tape_svg, short), partial(tape_ruler, short)
+        return DrawnTape(short.axis, short.height, *drawing)
     key = f"tape:{run.pk}:{run.effect_count}:{run.updated_at.timestamp()}"
     tape: DrawnTape | None = cache.get(key)
     if tape is None:
