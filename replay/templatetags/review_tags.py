@@ -7,7 +7,6 @@ from functools import lru_cache
 from html import escape
 
 from django import template
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import mark_safe
 
@@ -16,6 +15,7 @@ from replay.review import reading
 from replay.review.deciding import by_rule
 from replay.review.models import Cluster, Divergence, EventKind, ReviewEvent, State
 from replay.templatetags.replay_tags import CLASS_TONES
+from runs.addresses import address_of
 from runs.comments.names import shown_name
 from runs.messages.loose import clean, plural
 
@@ -27,7 +27,7 @@ STATE_TONES = {State.ACCEPTED: "ok", State.REGRESSION: "bad", State.OPEN: "warn"
 @register.simple_tag(takes_context=True)
 def review_link(context: template.Context) -> str:
     """The review page in the rail, with how many clusters wait."""
-    address = reverse("replay:review", args=[context["project"].slug])
+    address = address_of("replay:review", context["project"].slug)
     here = context["request"].path.startswith(address)
     mark = mark_safe(' aria-current="page"') if here else ""
     return format_html(

@@ -24,6 +24,7 @@ from runs.access import get_membership_or_404
 from runs.accounts.models import Membership, Role
 from runs.comments import threads
 from runs.comments.names import shown_name
+from runs.filters import understood
 from runs.models import NAME
 
 TABS = ("example", "members", "history")
@@ -55,9 +56,7 @@ class Place:
 
     @classmethod
     def read(cls, data: QueryDict) -> Place:
-        form = ReviewForm(data)
-        form.full_clean()
-        kept = {name: value for name, value in form.cleaned_data.items() if value not in ("", None)}
+        kept = understood(ReviewForm, data)
         filters = reading.Filters(
             kept.get("state", State.OPEN),
             kept.get("assignee", ""),

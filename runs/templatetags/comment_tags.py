@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from django import template
-from django.urls import reverse
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import mark_safe
 
 from runs.accounts.models import Membership, Role
+from runs.addresses import address_of
 from runs.comments import threads
 from runs.comments.threads import Said
 from runs.models import Run
@@ -61,7 +61,7 @@ def unread_mentions(context: template.Context) -> str:
 @register.simple_tag(takes_context=True)
 def inbox_link(context: template.Context) -> str:
     """The inbox in the rail, with how many wait in it."""
-    address = reverse("replay:inbox", args=[context["project"].slug])
+    address = address_of("replay:inbox", context["project"].slug)
     here = mark_safe(' aria-current="page"') if context["request"].path == address else ""
     shape = '<a class="item" href="{}"{}>Inbox {}</a>'
     return format_html(shape, address, here, unread_badge(unread_mentions(context)))

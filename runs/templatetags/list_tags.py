@@ -10,13 +10,13 @@ from html import escape
 from urllib.parse import urlencode
 
 from django import template
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import Truncator
 
 from runs import display
+from runs.addresses import address_of
 from runs.filters import MORE_SHOWN, SHOWN, RunListForm
 from runs.messages.loose import clean, plural
 from runs.models import LabelKind, Run, RunLabel, heading_of
@@ -50,9 +50,9 @@ _REPLAY = ' <span class="tag muted">replay</span>'
 @register.simple_tag
 def run_rows(runs: Sequence[Run], slug: str, columns: tuple[str, ...] = tuple(SHOWN)) -> SafeString:
     """Runs (whole, or what `for_rows` gives of them) as table rows, each linked to its page."""
-    shape, home, now = _shape(columns), reverse("runs:list", args=[slug]), timezone.now()
+    shape, home, now = _shape(columns), address_of("runs:list", slug), timezone.now()
     tags = _tags(runs) if "tags" in columns else {}
-    session = reverse("runs:session", args=[slug]) if "session" in columns else ""
+    session = address_of("runs:session", slug) if "session" in columns else ""
     cells = (_cells(run, home, now) | _more(run, session, tags) for run in runs)
     return mark_safe("".join(map(shape.format_map, cells)))
 

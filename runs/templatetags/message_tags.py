@@ -12,11 +12,12 @@ from typing import Any
 
 from django import template
 from django.http import QueryDict
-from django.urls import NoReverseMatch, reverse
+from django.urls import NoReverseMatch
 from django.utils.html import conditional_escape, format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString, mark_safe
 
+from runs.addresses import address_of
 from runs.messages import exact, markup
 from runs.messages.loose import clean
 from runs.messages.pieces import Piece, language_of, pieces, split
@@ -364,9 +365,9 @@ def _cut(context: template.Context, pointer: str, shown: int, size: int) -> str:
 @register.simple_tag(takes_context=True)
 def value_address(context: template.Context, pointer: str) -> str:
     """Where the whole of a recorded value is, as plain text."""
-    place = [context["project"].slug, context["run"].external_id, context["effect"].seq]
+    place = context["project"].slug, context["run"].external_id, context["effect"].seq
     try:
-        address = reverse("runs:effect-value", args=place)
+        address = address_of("runs:effect-value", *place)
     except NoReverseMatch:
         return ""
     return f"{address}?{urlencode({'of': context.get('of') or 'record', 'at': pointer})}"

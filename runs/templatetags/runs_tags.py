@@ -14,13 +14,14 @@ from django import forms, template
 from django.conf import settings
 from django.forms import BoundField
 from django.http import QueryDict
-from django.urls import NoReverseMatch, reverse
+from django.urls import NoReverseMatch
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import mark_safe
 
 from runs import display, timeline
+from runs.addresses import address_of
 from runs.filters import RunListForm
 from runs.matching import COLUMNS
 from runs.messages import exact, facts
@@ -129,10 +130,10 @@ def media_url(context: template.Context, part: Media) -> str:
     effect, view = context["effect"], context.get("view")
     slug, run_id = effect.run.project.slug, effect.run.external_id
     if view is not None and (digest := view.attached.digest(part)):
-        return reverse("runs:attachment", args=[slug, digest])
+        return address_of("runs:attachment", slug, digest)
     is_gone = view is not None and view.previous and context.get("mark") == "gone"
     seq = view.previous.seq if view is not None and is_gone else effect.seq
-    address = reverse("runs:effect-media", args=[slug, run_id, seq])
+    address = address_of("runs:effect-media", slug, run_id, seq)
     return f"{address}?{urlencode({'at': part.pointer, 'of': context.get('of') or 'record'})}"
 
 
@@ -149,13 +150,8 @@ def drawn(part: Media) -> str:
 @register.simple_tag
 def url_or_nothing(name: str, *args: object) -> str:
     """The address of a page another app may or may not have."""
-    return _address(name, *args)
-
-
-@lru_cache(4096)
-def _address(name: str, *args: object) -> str:
     try:
-        return reverse(name, args=args)
+        return address_of(name, *args)
     except NoReverseMatch:
         return ""
 
@@ -219,7 +215,7 @@ def _control(slug: str, name: str, sent: tuple[str, ...]) -> str:
         shape = '<label class="{}">{} {}</label>'
         kind = "row" if isinstance(field.field, forms.MultipleChoiceField) else "stack"
         return format_html(shape, kind, field.label, field.as_widget(attrs={"class": "field"}))
-    address = reverse("runs:values", args=[slug, name])
+    address = address_of("runs:values", slug, name)
     values = f"values-{name}"
     control = field.as_widget(attrs={"class": "field", "list": values, "autocomplete": "off"})
     return format_html(_OFFERING, field.label, control, values, address)

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_safe
 
 from runs.access import get_project_or_404, get_run_or_404
 from runs.accounts.models import Project
-from runs.filters import EffectSelectionForm, RunListForm, read_list
+from runs.filters import EffectSelectionForm, RunListForm, read_list, understood
 from runs.messages import answer_view, changes, request_view
 from runs.messages.loose import plural
 from runs.messages.parts import Answer, Request
@@ -126,7 +126,7 @@ def changed_prompt(request: HttpRequest, slug: str, run_id: str) -> HttpResponse
     """Leads to the next model call behind `at` that asks otherwise than the one before it of its
     conversation, from the start again behind the last; new messages alone are nothing else."""
     run = get_run_or_404(request, slug, run_id)
-    chosen = EffectSelectionForm(request.GET).values
+    chosen = understood(EffectSelectionForm, request.GET)
     at = chosen.get("at", 1)
     seq, stand = next_change(run, at, run.last_seq)
     if seq is None and stand >= run.last_seq and at > 1:

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from runs.access import get_run_or_404
-from runs.filters import EffectSelectionForm
+from runs.filters import EffectSelectionForm, understood
 from runs.listing import Listing, listing_of
 from runs.models import Run
 from runs.views import run_page
@@ -33,7 +33,7 @@ def growth(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     has = GrowthForm(request.GET)
     if has.is_valid() and has.cleaned_data["seen"] == seen_of(run):
         return HttpResponse(status=204)
-    chosen = EffectSelectionForm(request.GET).values
+    chosen = understood(EffectSelectionForm, request.GET)
     at, state = chosen.get("at", 1), ListState.of(chosen)
     listing = listing_of(run, state.choice)
     around = run_page.around_of(run, at, [])

@@ -12,7 +12,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from runs import bulk, timeline
 from runs.access import get_effect_or_404, get_run_or_404
-from runs.filters import EffectSelectionForm
+from runs.filters import EffectSelectionForm, understood
 from runs.listing import Listing, listing_of
 from runs.models import Effect, Family, Run
 from runs.stretch import FAILED, Row, Stretch, read_stretch
@@ -28,7 +28,7 @@ BEHIND, AHEAD = 30, 60
 @vary_on_headers("HX-Request", "HX-Target")
 def run_detail(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     run = get_run_or_404(request, slug, run_id)
-    chosen = EffectSelectionForm(request.GET).values
+    chosen = understood(EffectSelectionForm, request.GET)
     at, state = chosen.get("at", 1), ListState.of(chosen)
     listing = listing_of(run, state.choice)
     asks_part = request.htmx and not request.htmx.history_restore_request  # type: ignore[attr-defined]
@@ -53,7 +53,7 @@ def run_detail(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
 def step_window(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     """Rows of one window of the step list, named by any position in it."""
     run = get_run_or_404(request, slug, run_id)
-    chosen = EffectSelectionForm(request.GET).values
+    chosen = understood(EffectSelectionForm, request.GET)
     state = ListState.of(chosen)
     listing = listing_of(run, state.choice)
     window = listing.window(chosen.get("at", 1))
