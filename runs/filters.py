@@ -24,7 +24,7 @@ from django.utils.dateparse import parse_datetime
 
 from runs import listing
 from runs.accounts.models import Project
-from runs.matching import Matching, matching
+from runs.listed import page_of
 from runs.models import NAME, RunStatus
 from runs.paging import (
     COST,
@@ -36,8 +36,8 @@ from runs.paging import (
     Cursor,
     Order,
     Page,
-    page,
 )
+from runs.querysets import OF_A_ROW
 from runs.search.query import Query, QueryProblem, parse
 
 SORTS = {
@@ -189,21 +189,22 @@ class RunFilterForm(forms.Form):
         sort = self.cleaned_data.get("sort")
         return SORTS[sort][0] if sort else NEWEST
 
-    def matching(self, project: Project) -> Matching:
-        """Runs of `project` that match, and how a page of them is read."""
-        return matching(project, self.values, self.order.column)
+    @property
+    def filters(self) -> dict[str, Any]:
+        """What is filtered by."""
+        return {name: value for name, value in self.values.items() if name in FILTERS}
 
     def page(self, project: Project, limit: int = 50) -> Page[Any]:
-        """The page of matching runs that the cursor asks for, each as `RunQuerySet.for_rows`."""
-        asked, found = self.values, self.matching(project)
-        return page(
-            found.runs.for_rows(),
+        """The page of matching runs that the cursor asks for, each with what its row shows."""
+        asked = self.values
+        return page_of(
+            project,
+            self.filters,
+            OF_A_ROW,
+            order=self.order,
             after=asked.get("after"),
             before=asked.get("before"),
             limit=limit,
-            order=self.order,
-            by=found.by,
-            among=found.among,
         )
 
     def query(self, **changes: Any) -> str:

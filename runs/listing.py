@@ -18,6 +18,7 @@ from django.db.models import QuerySet
 
 from runs import timeline
 from runs.models import Effect, Family, Run
+from runs.prepared import prepared
 from runs.stretch import FAILED, Row, Stretch, read_rows
 
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -123,9 +124,7 @@ class Listing:
         is_whole = len(rows) == self.run.effect_count
         if not rows or (is_whole and not any(row.depth for row in rows)):
             return set()
-        near = Effect.objects.filter(run_id=self.run.pk, seq__range=(rows[0].seq, rows[-1].seq))
-        nested = _nested(self.run).values("parent_id")
-        return set(near.filter(effect_id__in=nested).values_list("seq", flat=True))
+        return set(_parents(self.run.pk, rows[0].seq, rows[-1].seq))
 
 
 def listing_of(run: Run, choice: Choice) -> Listing:
@@ -149,7 +148,7 @@ def listing_of(run: Run, choice: Choice) -> Listing:
 def _folded(run: Run, folds: Sequence[int]) -> tuple[dict[int, int], frozenset[int]]:
     """How many effects each fold puts away, and all of them."""
     nested: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    found = _nested(run).values_list("parent_id", "seq", "effect_id").iterator(chunk_size=5000)
+    found = _nested(run.pk).values_list("parent_id", "seq", "effect_id").iterator(chunk_size=5000)
     for parent, seq, name in found:
         nested[parent].append((seq, name))
     roots = Effect.objects.filter(run_id=run.pk, seq__in=folds).values_list("seq", "effect_id")
@@ -170,8 +169,15 @@ def _under(nested: dict[str, list[tuple[int, str]]], seq: int, name: str) -> set
     return found
 
 
-def _nested(run: Run) -> QuerySet[Effect]:
-    return Effect.objects.filter(run_id=run.pk).exclude(parent_id="")
+def _nested(run_id: int) -> QuerySet[Effect]:
+    return Effect.objects.filter(run_id=run_id).exclude(parent_id="")
+
+
+@prepared
+def _parents(run_id: int, first: int, last: int) -> QuerySet[Effect, int]:
+    near = Effect.objects.filter(run_id=run_id, seq__range=(first, last))
+    nested = _nested(run_id).values("parent_id")
+    return near.filter(effect_id__in=nested).values_list("seq", flat=True)
 
 
 def _both(one: Like, other: Like) -> Like | None:

@@ -136,12 +136,30 @@ def page(
     `by` is the prefix of the joined table the list is read along (`runs.matching`). `among` are
     the runs the list is read along where that finds those of `runs` only by looking at each.
     """
+
+    def ask(walk: Walk, stretch: Stretch, count: int) -> list[Row]:
+        return read(walk.query(runs, stretch, count))
+
+    return page_by(ask, after=after, before=before, limit=limit, order=order, by=by, among=among)
+
+
+def page_by(
+    ask: Callable[[Walk, Stretch, int], list[Row]],
+    *,
+    after: Cursor | None = None,
+    before: Cursor | None = None,
+    limit: int = 50,
+    order: Order = NEWEST,
+    by: str = "",
+    among: QuerySet[Run, Any] | None = None,
+) -> Page[Row]:
+    """The same by a function that asks for so many rows of a stretch."""
     backwards = after is None and before is not None
-    walk = _Walk(order.column, order.ascending != backwards, by, among)
+    walk = Walk(order.column, order.ascending != backwards, by, among)
     start = before if backwards else after
     rows: list[Row] = []
     for stretch in _stretches(order.column, start, backwards):
-        rows += walk.rows(runs, stretch, limit + 1 - len(rows))
+        rows += ask(walk, stretch, limit + 1 - len(rows))
         if len(rows) > limit or walk.edge:
             break
     more, rows = len(rows) > limit, rows[:limit]
@@ -155,24 +173,24 @@ def page(
 
 
 @dataclass(frozen=True, slots=True)
-class _Stretch:
+class Stretch:
     """A part of the list, from a place in it or from its start: the known, or the unknown."""
 
     known: bool
     start: Cursor | None
 
 
-def _stretches(column: Column, start: Cursor | None, backwards: bool) -> Iterator[_Stretch]:
+def _stretches(column: Column, start: Cursor | None, backwards: bool) -> Iterator[Stretch]:
     parts = [True, False] if column.least is not None else [True]
     if backwards:
         parts.reverse()
     here = None if start is None else start.value is not None
     for known in parts[0 if here is None else parts.index(here) :]:
-        yield _Stretch(known, start if known == here else None)
+        yield Stretch(known, start if known == here else None)
 
 
 @dataclass(slots=True)
-class _Walk:
+class Walk:
     """Reads stretches one way. `edge` is where it stopped looking, if it did."""
 
     column: Column
@@ -181,12 +199,12 @@ class _Walk:
     among: QuerySet[Run, Run] | None
     edge: Cursor | None = None
 
-    def rows(self, runs: QuerySet[Run, Row], stretch: _Stretch, limit: int) -> list[Row]:
+    def query(self, runs: QuerySet[Run, Row], stretch: Stretch, limit: int) -> QuerySet[Run, Row]:
         self.edge = self._edge(stretch)
         found = runs.filter(self._within(stretch))
         if self.edge is not None:
             found = found.filter(self._up_to(self.edge))
-        return read(self._ordered(found)[:limit])
+        return self._ordered(found)[:limit]
 
     def way_back(self, start: Cursor | None, first: Any) -> Cursor | None:
         """In front of the first row found; where there is none, in front of which it would be."""
@@ -203,7 +221,7 @@ class _Walk:
     def _keys(self) -> tuple[str, str]:
         return f"{self.by}{self.column.name}", f"{self.by}run_id" if self.by else "id"
 
-    def _edge(self, stretch: _Stretch) -> Cursor | None:
+    def _edge(self, stretch: Stretch) -> Cursor | None:
         """The last run to look at, None if the stretch has no more than that."""
         if self.among is None:
             return None
@@ -211,7 +229,7 @@ class _Walk:
         keys = place.values_list(self.column.name, "id")[LOOKED_AT : LOOKED_AT + 1]
         return next((Cursor(*key) for key in islice(keys, 1)), None)
 
-    def _within(self, stretch: _Stretch) -> Q:
+    def _within(self, stretch: Stretch) -> Q:
         """Rows of a stretch behind its start. Written so that one index range serves it."""
         key, pk = self._keys()
         side, start = "gt" if self.ascending else "lt", stretch.start

@@ -32,14 +32,14 @@ def prepared(make: Callable[P, QuerySet[M, T]]) -> Callable[P, list[T]]:
 
     Values are given by position, each a whole number, a text or a time (never None), and each
     stands in the query as it was given: `make` may not look at them. What alters the query itself
-    (its columns, which filters it has) is given by name, and is one of few. Prefetching is not
-    done.
+    (its columns, which filters it has) is given by name and is one of few; how many values there
+    are may differ too. Prefetching is not done.
     """
     kept: dict[tuple[Any, ...], _Query] = {}
 
     @wraps(make)
     def ask(*values: Any, **shape: Any) -> list[T]:
-        form = tuple(shape.values())
+        form = (len(values), *shape.items())
         if form not in kept:
             marks = [_mark(place, value) for place, value in enumerate(values)]
             kept[form] = _Query(make(*marks, **shape), marks)
@@ -50,10 +50,7 @@ def prepared(make: Callable[P, QuerySet[M, T]]) -> Callable[P, list[T]]:
 
 def read(queryset: QuerySet[M, T]) -> list[T]:
     """What a queryset finds that differs each time: its rows are read faster, at least."""
-    try:
-        return _Query(queryset, []).rows([])
-    except EmptyResultSet:  # it can find nothing
-        return []
+    return _Query(queryset, []).rows([])
 
 
 class _Query:
@@ -62,13 +59,19 @@ class _Query:
     def __init__(self, asked: QuerySet[Any, Any], marks: Sequence[Any]) -> None:
         self.asked: Any = asked
         self.compiler: Any = self.asked.query.get_compiler(DEFAULT_DB_ALIAS)
-        self.sql, params = self.compiler.as_sql()
+        try:
+            self.sql, params = self.compiler.as_sql()
+        except EmptyResultSet:  # it can find nothing
+            self.sql = ""
+            return
         self.params = list(params)
         self.places = list(_places(self.params, [_adapted(mark) for mark in marks]))
         select = self.compiler.select[: self.compiler.col_count]
         self.readers = bulk.readers_of(column for column, *_ in select)
 
     def rows(self, values: Sequence[Any]) -> list[Any]:
+        if not self.sql:
+            return []
         params = list(self.params)
         for place, number, kind in self.places:
             params[place] = kind(_adapted(values[number]))

@@ -60,7 +60,8 @@ class Stretch:
             if found or self.first <= 1:
                 return found
             seq = min(seq, self.first)
-        return next(_rows(self._like(like).filter(seq__lt=seq).order_by("-seq")[:1]), None)
+        values, shape = _told(like)
+        return next(starmap(Row, _before(self.run.pk, seq, *values, like=shape)), None)
 
     def after(self, seq: int, **like: Sequence[str]) -> Row | None:
         """The nearest such effect after position `seq`."""
@@ -78,16 +79,13 @@ class Stretch:
             after = max(after, self.last)
         if after + 1 >= until or len(near) == limit:
             return near
-        far = self._like(like).filter(seq__gt=after, seq__lt=until).order_by("seq")
-        return near + list(_rows(far[: limit - len(near)]))
+        values, shape = _told(like)
+        far = _between(self.run.pk, after, until, *values, like=shape, limit=limit)
+        return near + [Row(*row) for row in far[: limit - len(near)]]
 
     def within(self, first: int, last: int) -> tuple[Row, ...]:
         """The rows of these positions, as far as the stretch has them."""
         return self.rows[bisect_left(self.rows, (first,)) : bisect_left(self.rows, (last + 1,))]
-
-    def _like(self, like: dict[str, Sequence[str]]) -> QuerySet[Effect]:
-        equal = {f"{column}__in": values for column, values in like.items()}
-        return Effect.objects.filter(run_id=self.run.pk, **equal)
 
 
 def read_stretch(run: Run, first: int, last: int, *, times: bool = False) -> Stretch:
@@ -103,6 +101,36 @@ def _around(
 ) -> QuerySet[Effect, tuple[Any, ...]]:
     found = Effect.objects.filter(run_id=run_id, seq__range=(first, last)).order_by("seq")
     return found.values_list(*(Row._fields if times else Row._fields[:-1]))
+
+
+Shape = tuple[tuple[str, int], ...]
+"""Columns that are asked about, and how many values each may have."""
+
+
+def _told(like: dict[str, Sequence[str]]) -> tuple[list[str], Shape]:
+    """A question as the values in it and its shape."""
+    values = [value for some in like.values() for value in some]
+    return values, tuple((column, len(some)) for column, some in like.items())
+
+
+def _like(run_id: int, values: Sequence[str], like: Shape) -> QuerySet[Effect]:
+    left = iter(values)
+    equal = {f"{column}__in": list(islice(left, count)) for column, count in like}
+    return Effect.objects.filter(run_id=run_id, **equal)
+
+
+@prepared
+def _before(run_id: int, seq: int, *values: str, like: Shape) -> QuerySet[Effect, tuple[Any, ...]]:
+    found = _like(run_id, values, like).filter(seq__lt=seq).order_by("-seq")
+    return found.values_list(*Row._fields[:-1])[:1]
+
+
+@prepared
+def _between(
+    run_id: int, after: int, until: int, *values: str, like: Shape, limit: int
+) -> QuerySet[Effect, tuple[Any, ...]]:
+    found = _like(run_id, values, like).filter(seq__gt=after, seq__lt=until).order_by("seq")
+    return found.values_list(*Row._fields[:-1])[:limit]
 
 
 def read_rows(run: Run, seqs: Sequence[int]) -> tuple[Row, ...]:

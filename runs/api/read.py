@@ -19,8 +19,9 @@ from runs.api import docs, shapes
 from runs.api.auth import project_id_of, project_of
 from runs.api.ingest import EffectsIn, RunsIn
 from runs.filters import RunFilterForm, read_filters
+from runs.listed import page_of
 from runs.models import Effect, Family, Run
-from runs.paging import Cursor, Order, page
+from runs.paging import Cursor, Order
 from runs.refusals import Refused
 
 MAX_RUNS = 200
@@ -58,15 +59,15 @@ class RunsView(RunsIn):
     def get(self, request: Request) -> HttpResponseBase:
         project = project_of(request)
         form = _filters(request)
-        listed, order = form.matching(project), form.order
-        found = page(
-            listed.runs.values_list(*shapes.LISTED, named=True),
+        order = form.order
+        found = page_of(
+            project,
+            form.filters,
+            shapes.LISTED,
             after=_cursor(request, "cursor", order),
             before=_cursor(request, "before", order),
             limit=number(request, "limit", _DEFAULT, 1, MAX_RUNS),
             order=order,
-            by=listed.by,
-            among=listed.among,
         )
         return _json(
             {

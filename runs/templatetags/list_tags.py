@@ -49,7 +49,7 @@ _REPLAY = ' <span class="tag muted">replay</span>'
 
 @register.simple_tag
 def run_rows(runs: Sequence[Run], slug: str, columns: tuple[str, ...] = tuple(SHOWN)) -> SafeString:
-    """Runs (whole, or what `for_rows` gives of them) as table rows, each linked to its page."""
+    """Runs (whole, or the columns `OF_A_ROW` of them) as table rows, each linked to its page."""
     shape, home, now = _shape(columns), address_of("runs:list", slug), timezone.now()
     tags = _tags(runs) if "tags" in columns else {}
     session = address_of("runs:session", slug) if "session" in columns else ""

@@ -56,7 +56,7 @@ def costliest_of_all(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 Listed = Any
-"""A run as `RunQuerySet.for_rows` gives it."""
+"""A run as a row of the list: the columns `OF_A_ROW`."""
 
 
 class Costliest(NamedTuple):

@@ -58,6 +58,18 @@ def test_each_call_has_its_own_values(stored) -> None:
     assert of("agent 1", later - timedelta(days=9999), 0) == of("a'%s?", later, 0) == []
 
 
+def test_each_shape_is_a_query_of_its_own(stored) -> None:
+    @prepared
+    def names(*agents: str, column: str) -> QuerySet[Run, str]:
+        found = Run.objects.filter(agent__in=agents).order_by("agent")
+        return found.values_list(column, flat=True)
+
+    assert names("agent 1", column="agent") == ["agent 1"]
+    assert names("agent 2", "agent 0", column="agent") == ["agent 0", "agent 2"]
+    assert names("agent 2", column="external_id") == ["run-2"]
+    assert names(column="agent") == []
+
+
 def test_a_value_that_does_not_stand_in_the_query_is_an_error(db) -> None:
     with pytest.raises(AssertionError):
         prepared(lambda text: Run.objects.filter(agent__contains=text))("a")
