@@ -13,6 +13,7 @@ from django.utils import timezone
 from runs.accounts.models import Project
 from runs.models import LabelKind, Run, RunLabel
 from runs.paging import TIME, Column
+from runs.prepared import read
 from runs.querysets import RunQuerySet
 from runs.search import find
 
@@ -201,11 +202,11 @@ def _keys(project: Project, wanted: Wanted, conditions: list[Q], at_most: int) -
     runs = Run.everything.of(project)  # by an index alone
     for kind, value in wanted.labels:
         labels = RunLabel.objects.filter(project=project, kind=kind, value=value)
-        keys = list(labels.values_list("run_id", flat=True)[: at_most + 1])
+        keys = read(labels.values_list("run_id", flat=True)[: at_most + 1])
         if len(keys) <= at_most:
             return keys
     for condition in conditions:
-        keys = list(runs.filter(condition).values_list("pk", flat=True)[: at_most + 1])
+        keys = read(runs.filter(condition).values_list("pk", flat=True)[: at_most + 1])
         if len(keys) <= at_most:
             return keys
     return None

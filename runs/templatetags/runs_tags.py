@@ -163,7 +163,11 @@ def rail(context: template.Context, label: str, name: str) -> str:
     if not address:
         return ""
     here = context["request"].path
-    current = here == address or here.startswith(f"{address}/")
+    return _rail_item(label, address, here == address or here.startswith(f"{address}/"))
+
+
+@lru_cache(1024)
+def _rail_item(label: str, address: str, current: bool) -> str:
     mark = mark_safe(' aria-current="page"') if current else ""
     return format_html('<a class="item" href="{}"{}>{}</a>', address, mark, label)
 
@@ -173,10 +177,9 @@ def tab(context: template.Context, side: str, name: str, chosen: str, *label: ob
     """One tab of a pane: the same address with another `req` or `tab`."""
     said = context["request"].GET.lists()
     params = {key: values for key, values in said if key not in ("all", "more")} | {side: [name]}
-    mark = mark_safe(' aria-current="true"') if name == chosen else ""
-    text = "".join(map(str, label))
-    shape = '<a id="tab-{}-{}" href="?{}"{}>{}</a>'
-    return format_html(shape, side, name, urlencode(params, doseq=True), mark, text)
+    mark = ' aria-current="true"' if name == chosen else ""
+    address, text = escape(urlencode(params, doseq=True)), escape("".join(map(str, label)))
+    return mark_safe(f'<a id="tab-{side}-{name}" href="?{address}"{mark}>{text}</a>')
 
 
 @register.simple_tag

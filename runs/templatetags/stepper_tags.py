@@ -10,7 +10,7 @@ from html import escape
 
 from django import template
 from django.templatetags.static import static
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.safestring import mark_safe
 
 from runs import display, timeline
@@ -34,22 +34,19 @@ def percent(units: float) -> str:
 def way(context: template.Context, name: str, seq: int | None, what: str = "") -> str:
     """A button of the transport that leads to effect `seq`, or leads nowhere and says so."""
     key, label, icon, nowhere = _WAYS[name]
-    text = label if not what else f"{label} {clean(what)}"
-    face = (
-        format_html(_ICON, static("icons.svg"), icon)
-        if icon
-        else format_html('<span class="ellipsis">{}</span> <kbd>{}</kbd>', text, key)
-    )
-    quiet = "" if icon else " quiet"
+    text = label if not what else f"{label} {escape(clean(what))}"
+    face = f'<span class="ellipsis">{text}</span> <kbd>{key}</kbd>'
+    if icon:
+        face = _ICON.format(static("icons.svg"), icon)
+    css = "btn" if icon else "btn quiet"
     if seq is None:
-        shape = '<span class="btn{}" aria-disabled="true" data-key="{}" data-says="{}">{}</span>'
-        return format_html(shape, quiet, key, nowhere, face)
-    shape = (
-        '<a class="btn{}" id="way-{}" href="?at={}{}" data-key="{}" aria-label="{}" title="{}">'
-        "{}</a>"
+        says = f'data-key="{key}" data-says="{nowhere}"'
+        return mark_safe(f'<span class="{css}" aria-disabled="true" {says}>{face}</span>')
+    to, says = f"?at={seq}{escape(context['state'].query)}", f'aria-label="{text}"'
+    return mark_safe(
+        f'<a class="{css}" id="way-{name}" href="{to}" data-key="{key}" {says}'
+        f' title="{text} ({key})">{face}</a>'
     )
-    query = context["state"].query
-    return format_html(shape, quiet, name, seq, query, key, text, f"{text} ({key})", face)
 
 
 @register.simple_tag(takes_context=True)
@@ -161,12 +158,11 @@ def _gap_html(gap: timeline.Gap, height: int) -> str:
 
 @register.simple_tag
 def tape_ruler(tape: timeline.Tape) -> str:
-    ticks = format_html_join(
-        "",
-        '<text x="{}" y="12" text-anchor="{}">{}</text>',
-        ((percent(t.x), _anchor(t.x), t.label) for t in tape.ticks),
+    ticks = "".join(
+        f'<text x="{percent(t.x)}" y="12" text-anchor="{_anchor(t.x)}">{escape(t.label)}</text>'
+        for t in tape.ticks
     )
-    return format_html('<svg class="ruler" aria-hidden="true">{}</svg>', ticks)
+    return mark_safe(f'<svg class="ruler" aria-hidden="true">{ticks}</svg>')
 
 
 def _anchor(x: float) -> str:
