@@ -206,6 +206,7 @@ def _cursor() -> Iterator[Any]:
         with database.cursor() as counted:
             yield _Counted(counted)
         return
+    database.close_if_health_check_failed()  # a request's first query finds a server restarted
     database.ensure_connection()
     with database.wrap_database_errors:
         if database.vendor == "postgresql":

@@ -22,6 +22,7 @@ from runs.filters import RunFilterForm, read_filters
 from runs.listed import page_of
 from runs.models import Effect, Family, Run
 from runs.paging import Cursor, Order
+from runs.prepared import read
 from runs.refusals import Refused
 
 MAX_RUNS = 200
@@ -109,7 +110,7 @@ class EffectsView(EffectsIn, ReadView):
         effects = Effect.objects.filter(run_id=self.run_key(request, run_id))
         if family := request.query_params.get("family"):
             effects = effects.filter(family__in=_families(family))
-        rows = list(effects.after(after, limit + 1).values_list(*shapes.EFFECT_ROW))
+        rows = read(effects.after(after, limit + 1).values_list(*shapes.EFFECT_ROW))
         found = [shapes.effect(row) for row in rows[:limit]]
         more = len(rows) > limit
         return _json({"results": found, "next": str(found[-1]["seq"]) if more else None})
