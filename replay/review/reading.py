@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 
@@ -31,17 +32,35 @@ class Filters:
     experiment: str = ""
 
     def clusters(self, project: Project, reader: User) -> QuerySet[Cluster]:
-        found = Cluster.objects.filter(project=project, **{f"{self.state}_count__gt": 0})
-        if self.assignee:
-            found = found.filter(assignee=_assignee(self.assignee, reader))
-        if self.difference:
-            found = found.filter(difference=self.difference)
-        if self.agent is not None:
-            found = found.filter(agent=self.agent)
-        if self.experiment:
-            mine = Divergence.objects.filter(cluster=OuterRef("pk"), state=self.state)
-            found = found.filter(Exists(mine.filter(**self.of_experiment)))
-        return found.order_by("-severity", "-pk")
+        names, values = self._told(reader)
+        return _clusters(project.pk, values, names, self.state)
+
+    def page(self, project: Project, reader: User, after: tuple[int, int] | None) -> list[Cluster]:
+        """The clusters of a page and one more, from the start or behind a place in the list, each
+        with an example."""
+        names, values = self._told(reader)
+        return _page(project.pk, *values, *(after or ()), names=names, state=self.state)
+
+    def following(self, project: Project, reader: User, cluster: Cluster) -> int | None:
+        """The key of the cluster behind this one in the list; behind the last comes the first."""
+        names, values = self._told(reader)
+        place = (cluster.severity, cluster.pk)
+        found = _behind(project.pk, *values, *place, names=names, state=self.state)
+        found = found or _others(project.pk, *values, cluster.pk, names=names, state=self.state)
+        return next(iter(found), None)
+
+    def _told(self, reader: User) -> tuple[tuple[str, ...], list[Any]]:
+        """The filters that are set, and a value of each but of nobody's."""
+        whose = _assignee(self.assignee, reader) if self.assignee else None
+        nobodys = ("nobodys",) if self.assignee and whose is None else ()
+        given = {
+            "assignee_id": whose,
+            "difference": self.difference or None,
+            "agent": self.agent,
+            "experiment": self.experiment or None,
+        }
+        told = {name: value for name, value in given.items() if value is not None}
+        return (*told, *nobodys), list(told.values())
 
     @property
     def of_experiment(self) -> dict[str, str]:
@@ -51,6 +70,47 @@ class Filters:
 
 def _assignee(word: str, reader: User) -> int | None:
     return {"me": reader.pk, "none": None}.get(word) if word in ("me", "none") else int(word)
+
+
+def _clusters(
+    project_id: int, values: Sequence[Any], names: tuple[str, ...], state: str
+) -> QuerySet[Cluster]:
+    asked = dict(zip(names, values, strict=False))
+    experiment = asked.pop("experiment", None)
+    if "nobodys" in names:
+        asked["assignee_id"] = None
+    found = Cluster.objects.filter(project_id=project_id, **{f"{state}_count__gt": 0}, **asked)
+    if experiment is not None:
+        mine = Divergence.objects.filter(cluster=OuterRef("pk"), state=state)
+        found = found.filter(Exists(mine.filter(replay__experiment__public_id=experiment)))
+    return found.order_by("-severity", "-pk")
+
+
+@prepared
+def _page(project_id: int, *values: Any, names: tuple[str, ...], state: str) -> QuerySet[Cluster]:
+    given = len(names) - ("nobodys" in names)
+    found = with_example(_clusters(project_id, values[:given], names, state), state)
+    if place := values[given:]:
+        found = behind(found, (place[0], place[1]))
+    return found[: CLUSTERS + 1]
+
+
+@prepared
+def _behind(
+    project_id: int, *values: Any, names: tuple[str, ...], state: str
+) -> QuerySet[Cluster, int]:
+    *given, severity, pk = values
+    found = behind(_clusters(project_id, given, names, state), (severity, pk))
+    return found.values_list("pk", flat=True)[:1]
+
+
+@prepared
+def _others(
+    project_id: int, *values: Any, names: tuple[str, ...], state: str
+) -> QuerySet[Cluster, int]:
+    *given, pk = values
+    found = _clusters(project_id, given, names, state).exclude(pk=pk)
+    return found.values_list("pk", flat=True)[:1]
 
 
 def behind(clusters: QuerySet[Cluster], place: tuple[int, int]) -> QuerySet[Cluster]:
@@ -84,6 +144,36 @@ _OF_MEMBER = (
 def lines(divergences: QuerySet[Divergence]) -> QuerySet[Divergence]:
     """With what a line about one shows: runs and replays are wide."""
     return divergences.select_related("run", "replay", "decision").only(*_OF_MEMBER)
+
+
+def newest(cluster: Cluster, **asked: str) -> Divergence | None:
+    """The newest member that has these values, with what a line shows."""
+    found = _newest(cluster.pk, *asked.values(), names=tuple(asked))
+    return next(iter(found), None)
+
+
+@prepared
+def _newest(cluster_id: int, *values: str, names: tuple[str, ...]) -> QuerySet[Divergence]:
+    found = Divergence.objects.filter(cluster_id=cluster_id, run__deleted_at=None)
+    found = found.filter(**dict(zip(names, values, strict=True)))
+    return lines(found.order_by("-pk"))[:1]
+
+
+def neighbour(divergence: Divergence, *, newer: bool, **asked: str) -> str | None:
+    """The id of the next newer (or older) member of its cluster that has these values."""
+    place = (divergence.cluster_id, divergence.pk)
+    found = _neighbour(*place, *asked.values(), names=tuple(asked), newer=newer)
+    return next(iter(found), None)
+
+
+@prepared
+def _neighbour(
+    cluster_id: int, pk: int, *values: str, names: tuple[str, ...], newer: bool
+) -> QuerySet[Divergence, str]:
+    found = Divergence.objects.filter(cluster_id=cluster_id, run__deleted_at=None)
+    found = found.filter(**dict(zip(names, values, strict=True)))
+    found = found.filter(pk__gt=pk) if newer else found.filter(pk__lt=pk)
+    return found.order_by("pk" if newer else "-pk").values_list("public_id", flat=True)[:1]
 
 
 def beside(divergence: Divergence) -> ReplayEffect | None:

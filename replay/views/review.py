@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -160,10 +159,7 @@ def page(
 
 def _list(member: Membership, place: Place) -> dict[str, Any]:
     project, filters = member.project, place.filters
-    found = reading.with_example(filters.clusters(project, member.user), filters.state)
-    if place.after:
-        found = reading.behind(found, place.after)
-    rows = list(found[: reading.CLUSTERS + 1])
+    rows = filters.page(project, member.user, place.after)
     last = rows[reading.CLUSTERS - 1] if len(rows) > reading.CLUSTERS else None
     later = place.query(after=f"{last.severity}.{last.pk}", cluster=None, at=None) if last else None
     return {
@@ -200,32 +196,23 @@ def _chosen(member: Membership, place: Place, listed: list[Cluster]) -> dict[str
     return {
         "cluster": cluster,
         "cause": clusters.told(cluster.difference, cluster.cause),
-        "next": next_of(member, place, cluster),
+        "next": place.filters.following(member.project, member.user, cluster),
         "may_decide": Role(member.role).covers(Role.MEMBER),
         **_example(member, place, cluster),
         **_tab(place, cluster),
     }
 
 
-def next_of(member: Membership, place: Place, cluster: Cluster) -> int | None:
-    """The cluster behind this one in the list; behind the last comes the first."""
-    found = place.filters.clusters(member.project, member.user)
-    behind = reading.behind(found, (cluster.severity, cluster.pk))
-    following = behind.values_list("pk", flat=True).first()
-    return following or found.exclude(pk=cluster.pk).values_list("pk", flat=True).first()
-
-
 def _example(member: Membership, place: Place, cluster: Cluster) -> dict[str, Any]:
     """The member of the address, else the newest of the state that is listed, else of any."""
-    everyone = reading.members(cluster)
     at = place.kept.get("at")
-    found = _one(everyone.filter(public_id=at)) if at else None
-    listed = everyone.filter(state=place.filters.state, **place.filters.of_experiment)
-    found = found or _one(listed) or _one(everyone)
+    found = reading.newest(cluster, public_id=at) if at else None
+    listed = {"state": str(place.filters.state), **place.filters.of_experiment}
+    found = found or reading.newest(cluster, **listed) or reading.newest(cluster)
     if found is None:
         return {"example": None}
     found.run.project = member.project
-    shown = _beside(place, found, everyone, listed) if place.tab == TABS[0] else {}
+    shown = _beside(place, found, listed) if place.tab == TABS[0] else {}
     return {
         "example": found,
         "up_to": reading.newest_open(cluster),
@@ -235,25 +222,18 @@ def _example(member: Membership, place: Place, cluster: Cluster) -> dict[str, An
     }
 
 
-def _beside(
-    place: Place, found: Divergence, everyone: QuerySet[Divergence], listed: QuerySet[Divergence]
-) -> dict[str, Any]:
+def _beside(place: Place, found: Divergence, listed: dict[str, str]) -> dict[str, Any]:
     """Both answers of a member, and who stands before and behind it."""
     row = reading.beside(found)
     prompt = found.replay.mode == ReplayMode.PROMPT and found.is_current
-    beside = listed if found.state == place.filters.state else everyone
-    names = beside.values_list("public_id", flat=True)
+    beside = listed if found.state == place.filters.state else {}
     return {
         "row": row,
         "sides": both_sides(row, place.show) if prompt and row else None,
         "shows": [(s, s.upper() if s == "json" else s.title(), place.query(show=s)) for s in SHOWS],
-        "newer": names.filter(pk__gt=found.pk).order_by("pk").first(),
-        "older": names.filter(pk__lt=found.pk).first(),
+        "newer": reading.neighbour(found, newer=True, **beside),
+        "older": reading.neighbour(found, newer=False, **beside),
     }
-
-
-def _one(divergences: QuerySet[Divergence]) -> Divergence | None:
-    return reading.lines(divergences).first()
 
 
 def thread(member: Membership, cluster: Cluster, example: Divergence) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from replay.review import deciding
 from replay.review.models import Cluster, Divergence, EventKind, ReviewEvent, State
 from replay.review.people import member as decider
 from replay.review.turns import set_minimum
-from replay.views.review import KEY, Place, cluster_or_404, divergence_or_404, next_of, page, thread
+from replay.views.review import KEY, Place, cluster_or_404, divergence_or_404, page, thread
 from runs.access import get_membership_or_404
 from runs.accounts.models import Membership, Role, User
 from runs.comments import writing
@@ -43,7 +43,7 @@ def verdict(request: HttpRequest, slug: str, cluster_id: int) -> HttpResponse:
     form = VerdictForm(request.POST)
     if not form.is_valid():
         return page(request, member, place, status=400, problem="This form cannot be read.")
-    following = next_of(member, place, cluster)
+    following = place.filters.following(member.project, member.user, cluster)
     try:
         event = _judge(member, cluster, form)
     except deciding.Unruly as problem:
