@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 BROWSERS = ("/usr/bin/chromium-headless-shell", "/usr/bin/chromium")
 """Debian's two builds of Chromium; the first has no window and starts in half the time."""
@@ -24,24 +30,39 @@ ARGS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator:
-    """The browser; skipped visibly where there is none, a failure in CI.
+OPEN = ExitStack()
+"""The browser of this process, while tests of this folder follow each other."""
 
-    Not for longer than a file of this folder: while it is open this thread has a running event
-    loop, in which code that starts one of its own (`asyncio.run`) would fail.
-    """
+
+@pytest.hookimpl(trylast=True)  # after the fixtures of the last test here
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Close the browser before the first test elsewhere: while it is open this thread has a
+    running event loop, in which code that starts one of its own (`asyncio.run`) would fail."""
+    if nextitem is None or "chromium" not in getattr(nextitem, "fixturenames", ()):
+        OPEN.close()
+        kept.cache_clear()
+
+
+@cache
+def kept() -> Browser:
+    """Starting it takes a second, so one serves all files that come one after the other."""
+    from playwright.sync_api import sync_playwright
+
+    play = OPEN.enter_context(sync_playwright())
+    # Playwright's loop runs in this thread; the ORM's guard would take it for async code.
+    OPEN.enter_context(pytest.MonkeyPatch.context()).setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+    browser = play.chromium.launch(executable_path=CHROMIUM, args=ARGS)
+    OPEN.callback(browser.close)
+    return browser
+
+
+@pytest.fixture
+def chromium() -> Browser:
+    """The browser; skipped visibly where there is none, a failure in CI."""
     if not Path(CHROMIUM).exists():
         message = f"no Chromium at {CHROMIUM} (set CHROMIUM)"
         pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play, pytest.MonkeyPatch.context() as patch:
-        # Playwright's loop runs in this thread; the ORM's guard would take it for async code.
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=ARGS)
-        yield browser
-        browser.close()
+    return kept()
 
 
 @pytest.fixture
