@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 from collections.abc import Callable, Iterator
@@ -13,11 +14,20 @@ from django.db import connection
 from django.db.backends.postgresql.operations import DatabaseOperations as PostgresOperations
 from django.test import Client
 from hypothesis import settings as hypothesis_settings
+from sessions import browser_of
 
 ROOT = Path(__file__).resolve().parent.parent
 # A busy machine is no failure of a property; how long things take is measured in bench/.
 hypothesis_settings.register_profile("any-machine", deadline=None)
 hypothesis_settings.load_profile("any-machine")
+# Thousands of collected tests stay to the end: walking them again and again to find garbage is a
+# tenth of the suite's time.
+gc.set_threshold(100_000, 20, 50)
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -119,9 +129,7 @@ def make_member(project) -> Callable:
 
 @pytest.fixture
 def member_client(make_member) -> Client:
-    client = Client()
-    client.force_login(make_member("member"), backend="django.contrib.auth.backends.ModelBackend")
-    return client
+    return browser_of(make_member("member"))
 
 
 @pytest.fixture

@@ -6,20 +6,13 @@ from collections.abc import Callable
 
 import pytest
 from django.test import Client
-
-BACKEND = "django.contrib.auth.backends.ModelBackend"
+from sessions import browser_of
 
 
 @pytest.fixture
 def signed_in() -> Callable[..., Client]:
     """signed_in(user) -> a browser with that person's session."""
-
-    def make(user, **options) -> Client:
-        client = Client(**options)
-        client.force_login(user, backend=BACKEND)
-        return client
-
-    return make
+    return browser_of
 
 
 @pytest.fixture

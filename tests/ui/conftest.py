@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from django.contrib.sessions.backends.db import SessionStore
+from sessions import session_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -27,6 +26,7 @@ ARGS = [
     "--disable-sync",
     "--no-first-run",
     "--disable-quic",
+    "--js-flags=--no-turbofan --no-maglev",  # no page lives long enough to gain by them
 ]
 
 
@@ -70,12 +70,7 @@ def session_cookie() -> Callable[..., dict[str, str]]:
     """session_cookie(user, url) -> the cookie of a browser in which `user` is signed in."""
 
     def make(user, url: str) -> dict[str, str]:
-        session = SessionStore()
-        session[SESSION_KEY] = str(user.pk)
-        session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
-        session[HASH_SESSION_KEY] = user.get_session_auth_hash()
-        session.save()
-        return {"name": "rewyn_session", "value": session.session_key, "url": url}
+        return {"name": "rewyn_session", "value": session_of(user), "url": url}
 
     return make
 

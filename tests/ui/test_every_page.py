@@ -191,7 +191,7 @@ def told(member: Membership) -> str:
 
 
 def broken(page, address: str) -> list[str]:
-    """What is wrong with a page that has axe: all rules in the light, colours in the dark as well."""
+    """What is wrong with a page (it has axe): all rules in the light, colours in the dark too."""
     page.emulate_media(color_scheme="light")
     page.goto(address)
     found = page.evaluate(FOUND, OPTIONS)
