@@ -11,8 +11,10 @@ from decimal import Decimal
 from django.conf import settings
 from django.db import migrations, models
 
+from replay.migrations._at_once import TablesAtOnce
 
-class Migration(migrations.Migration):
+
+class Migration(TablesAtOnce):
 
     replaces = [('replay', '0001_initial'), ('replay', '0002_comparisons_of_two_runs'), ('replay', '0003_divergences_and_baselines'), ('replay', '0004_experiments_of_many_runs'), ('replay', '0005_providers_of_projects'), ('replay', '0006_members_of_a_cluster'), ('replay', '0007_ignore_rules_and_what_they_ignored'), ('replay', '0008_several_samples_of_a_call'), ('replay', '0009_notifications')]
 
