@@ -14,7 +14,7 @@ OF_A_ROW = (
     *("id", "external_id", "status", "updated_at", "sort_at", "is_replay", "name", "title"),
     *("agent", "agent_version", "environment", "models_used", "session_id", "end_user"),
     *("error_text", "error_seq", "error_count", "to_review", "comment_count", "effect_count"),
-    *("duration_ms", "total_tokens", "tokens_complete", "cost", "cost_complete"),
+    *("started_at", "duration_ms", "total_tokens", "tokens_complete", "cost", "cost_complete"),
 )
 """What a row of the list shows of a run: read by name, a third of the work of whole runs."""
 

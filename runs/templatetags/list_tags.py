@@ -44,6 +44,7 @@ _CELLS = {
     "tags": '<td class="clip">{tags}</td>',
 }
 _RUNNING = '<span class="muted">running</span>'
+_RECEIVED = '<small title="The log does not say when it started">received</small> '
 _REPLAY = ' <span class="tag muted">replay</span>'
 
 
@@ -100,7 +101,7 @@ def _cells(run: Run, home: str, now: datetime) -> dict[str, str]:
         "took": _took(run),
         "tokens": escape(display.tokens(run.total_tokens, run.tokens_complete)),
         "cost": escape(display.cost(run.cost, run.cost_complete)),
-        "started": time_tag(run.sort_at, now),
+        "started": _started(run, now),
         "comments": f"{run.comment_count:,}" if run.comment_count else "",
     }
 
@@ -119,6 +120,12 @@ def _shortened(title: str) -> str:
 
 _EACH_A_LETTER = re.compile("[\0-\u02ff\u2010-\u20cf\u4e00-\u9fff]*")
 """Characters none of which stands on the one before it: for them a slice does what Django does."""
+
+
+def _started(run: Run, now: datetime) -> str:
+    """When it started; when it came in, and said so, where the log has no time to be believed."""
+    told = time_tag(run.sort_at, now)
+    return told if run.started_at == run.sort_at else f"{_RECEIVED}{told}"
 
 
 def _took(run: Run) -> str:

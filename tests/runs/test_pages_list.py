@@ -4,6 +4,7 @@ import json
 import re
 from decimal import Decimal
 
+import factories
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
@@ -36,6 +37,17 @@ def test_a_row_says_what_the_run_was_about_and_what_it_took(member_client, load_
     assert row[3:5] == ["triage v18", "production"]
     assert row[6] == "2"
     assert row[8] == "208"
+
+
+def test_a_log_without_times_says_when_it_came_in_and_not_when_it_started(
+    member_client, load_log, project
+) -> None:
+    load_log("support-triage")
+    body = factories.run("timed", factories.tool(1), started_at="2026-11-29T10:00:00Z")
+    ingest.accept_run(project, body)
+    page = member_client.get("/p/acme/runs").text
+    assert cells(page, "support-triage")[10].startswith("received ")
+    assert page.count(">received</small>") == 1
 
 
 def test_unknown_figures_are_a_dash_and_never_zero(member_client, load_log) -> None:

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from replay import jobs
+from replay.models import Replay
 from runs import ingest
 from runs.models import Run
 
@@ -169,3 +171,20 @@ def test_a_short_page_does_not_stretch_the_navigation(page) -> None:
     tall = page.locator(".rail").evaluate_all(BOXES)[0]["bottom"]
     page.goto("/p/acme/import")
     assert page.locator(".rail").evaluate_all(BOXES)[0]["bottom"] == tall
+
+
+SIDEWAYS = """() => [...document.querySelectorAll(".scroll-x")]
+    .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent)"""
+
+
+def test_lists_of_long_names_need_no_scrolling_sideways(page, load_log) -> None:
+    name = "customer-support-agent-of-the-far-north-2026-11-30T10:00:00Z"
+    load_log("incident-stream-kept", agent=name, session_id=name)
+    run = Run.objects.get()
+    replay, _ = jobs.create_job(run=run, mode="reconstruct", plan={})
+    jobs.run_job(replay.public_id)
+    Replay.objects.update(mode="prompt", provider="anthropic-of-europe", model=f"claude-{name}")
+    resized(page, 1024)
+    for path in ("runs", "agents", "sessions", "replays"):
+        page.goto(f"/p/acme/{path}")
+        assert page.evaluate(SIDEWAYS) == [], path
