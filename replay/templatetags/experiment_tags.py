@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import template
@@ -29,15 +30,29 @@ def outcome_bar(column: Column) -> str:
     """A candidate's calls by class, from mild to severe; what has no class yet is left free."""
     total, at, parts = column.calls or 1, 0.0, []
     for difference in Difference:
-        share = column.classes[difference] * 100 / total
+        calls = column.classes[difference]
+        share = calls * 100 / total
         if share:
-            parts.append((tone(difference), f"{at:.3f}", f"{share:.3f}"))
+            said = f"{calls:,} {difference.label}"
+            parts.append((f"c-{difference}", f"{at:.3f}", f"{share:.3f}", said))
             at += share
+    shape = '<rect class="{}" x="{}%" width="{}%" height="8"><title>{}</title></rect>'
     return format_html(
         '<svg class="meter classes" width="100%" height="8" role="img" aria-label="{}">{}</svg>',
         told(column),
-        format_html_join("", '<rect class="{}" x="{}%" width="{}%" height="8"></rect>', parts),
+        format_html_join("", shape, parts),
     )
+
+
+@register.simple_tag
+def outcome_legend(columns: Sequence[Column]) -> str:
+    """The classes in these candidates' bars, in the order they stand there."""
+    there = [one for one in Difference if any(column.classes[one] for column in columns)]
+    key = (
+        '<li><svg class="meter classes" width="8" height="8" aria-hidden="true">'
+        '<rect class="c-{}" width="8" height="8"/></svg>{}</li>'
+    )
+    return format_html_join("", key, ((one, one.label) for one in there))
 
 
 @register.filter

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import factories
 import pytest
+from django.conf import settings
 
 from replay import jobs
+from replay.differences import Difference
 from replay.experiments.models import Dataset
 from replay.models import Experiment, Replay
 
@@ -151,3 +155,18 @@ def test_an_experiment_made_before_there_were_cells_leads_to_its_replays(project
     old = Experiment.objects.create(project=project)
     answer = member_client.get(f"/p/acme/experiments/{old.public_id}")
     assert answer["Location"] == f"/p/acme/replays?experiment={old.public_id}"
+
+
+def test_the_bar_has_a_legend_of_what_is_in_it(finished, page):
+    [legend] = re.findall(r'<ul class="legend".*?</ul>', page(finished), re.S)
+    assert re.findall(r'class="c-(\w+)".*?</svg>([\w ]+)</li>', legend) == [
+        ("same", "same"),
+        ("facts", "facts"),
+    ]
+
+
+def test_each_class_has_a_colour_of_its_own():
+    style = (settings.BASE_DIR / "static/css/experiment.css").read_text()
+    fills = dict(re.findall(r"\.c-(\w+) \{ fill: var\((--[\w-]+)\); \}", style))
+    assert set(fills) == set(Difference)
+    assert len(set(fills.values())) == len(Difference)
