@@ -28,6 +28,7 @@ class SchemaView(SpectacularAPIView):
 )
 class DocsView(SpectacularSwaggerSplitView):
     url_name = "api:schema"
+    template_name = "api/docs.html"
     authentication_classes: list[Any] = []
     permission_classes = [AllowAny]
     http_method_names = ["get", "head"]

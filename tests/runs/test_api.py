@@ -322,6 +322,7 @@ def test_the_docs_page_asks_nobody_else(client):
     page = answer.content.decode()
     assert answer.status_code == 200
     assert "http://" not in page and "https://" not in page
+    assert "js/docs.js" in page and "css/docs.css" in page  # dark where the reader's system is
     assert "script-src 'self'" in answer.headers["Content-Security-Policy"]
     assert "unsafe-eval" not in answer.headers["Content-Security-Policy"]
 
