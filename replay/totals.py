@@ -125,3 +125,14 @@ def so_far(replay: Replay) -> Replay:
         for name, value in totals(replay).items():
             setattr(replay, name, value)
     return replay
+
+
+def samples_so_far(replay: Replay) -> tuple[int, int] | None:
+    """How many samples of a running replay are over, and of how many; None where calls are asked
+    once. Of a call that failed none is asked any more."""
+    times = Controls.of_json(replay.controls).samples
+    if replay.is_final or replay.mode != ReplayMode.PROMPT or times == 1:
+        return None
+    over = (CallState.ANSWERED, CallState.FAILED)
+    kept = ReplaySample.objects.filter(row__replay=replay).exclude(row__state__in=over)
+    return replay.done * times + kept.count(), replay.total * times

@@ -19,7 +19,7 @@ from replay.models import Replay, ReplayEffect, ReplayEffectQuerySet, ReplayMode
 from replay.modes import samples
 from replay.questions import MAX_SAMPLES
 from replay.sides import SHOWS, Show
-from replay.totals import so_far
+from replay.totals import samples_so_far, so_far
 from replay.views.access import get_replay_or_404
 from runs import segments
 from runs.accounts.models import Role
@@ -85,6 +85,8 @@ def replay_detail(request: HttpRequest, slug: str, replay_id: str) -> HttpRespon
         context = {"replay": replay, **_selected(replay, place)}
         return render(request, "replay/replay_detail.html#selection", context)
     context = {"replay": so_far(replay), **_rows(replay, place), **_selected(replay, place)}
+    sampled = samples_so_far(replay)
+    context |= {"is_sampled": sampled, "progress": sampled or (replay.done, replay.total)}
     if target == "live":
         context["moved"] = context["row"] and context["row"].state != request.GET.get("state")
         status = STOP_POLLING if replay.is_final else 200

@@ -108,6 +108,19 @@ def test_what_is_stored_is_not_asked_again_by_the_next_worker(run, provider, mon
     assert (ReplaySample.objects.count(), len(fake.asked)) == (3, 4)
 
 
+def test_the_bar_of_a_running_replay_counts_samples_as_its_text_does(
+    run, provider, monkeypatch, member_client
+):
+    provider(SAME)
+    replay = asked(run, samples=5, effects=[1])
+    monkeypatch.setattr(samples, "together", _die)
+    jobs.run_job(replay.public_id)
+    Replay.objects.update(status="running", finished_at=None)
+    ReplayEffect.objects.update(state="pending", error_code="", difference="")
+    page = member_client.get(f"/p/acme/replays/{replay.public_id}").text
+    assert '<rect width="80%"' in page and "4 of 5 samples done, 5 calls made" in page
+
+
 def _die(kept):
     raise RuntimeError("the worker dies between an answer and its storing")
 
