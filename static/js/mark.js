@@ -54,6 +54,34 @@
     if (top < 0 || bottom > innerHeight) scrollBy(0, top - innerHeight / 2);
   }
 
+  /* Texts that read as one: those of code, which colours cut into pieces, or any other alone. */
+  function* runsOfText(within) {
+    const walk = document.createTreeWalker(within, NodeFilter.SHOW_TEXT);
+    let held = [], block = null;
+    for (let node; (node = walk.nextNode()); ) {
+      if (node.parentElement.closest("[data-plain]")) continue; // the page's own words
+      const own = node.parentElement.closest("pre, code");
+      if (held.length && !(own && own === block)) {
+        yield held;
+        held = [];
+      }
+      block = own;
+      held.push(node);
+    }
+    if (held.length) yield held;
+  }
+
+  /* Where the character at `index` of these texts is; an end stays in the text it ends. */
+  function place(nodes, index, isEnd = false) {
+    let from = 0;
+    for (const node of nodes) {
+      const behind = from + node.length;
+      if (index < behind || (isEnd && index === behind)) return [node, index - from];
+      from = behind;
+    }
+    return [nodes.at(-1), nodes.at(-1).length];
+  }
+
   const mark = () => {
     const query = new URLSearchParams(location.search).get("q");
     const within = document.getElementById("effect");
@@ -61,14 +89,13 @@
     const wanted = query && within && pattern(query);
     if (!wanted) return;
     const ranges = [];
-    const walk = document.createTreeWalker(within, NodeFilter.SHOW_TEXT);
-    for (let node; (node = walk.nextNode()) && ranges.length < 2000; ) {
-      if (node.parentElement.closest("[data-plain]")) continue; // the page's own words
-      const { folded, at } = fold(node.data);
+    for (const nodes of runsOfText(within)) {
+      if (ranges.length >= 2000) break;
+      const { folded, at } = fold(nodes.map((node) => node.data).join(""));
       for (const hit of folded.matchAll(wanted)) {
         const range = new Range();
-        range.setStart(node, at[hit.index]);
-        range.setEnd(node, at[hit.index + hit[0].length]);
+        range.setStart(...place(nodes, at[hit.index]));
+        range.setEnd(...place(nodes, at[hit.index + hit[0].length], true));
         ranges.push(range);
       }
     }

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from factories import body, log, tool
+from factories import body, completion, log, tool
 from playwright.sync_api import expect
 
 from runs import ingest
@@ -39,3 +39,14 @@ def test_the_last_word_of_a_long_text_is_seen_marked(page, project) -> None:
         page.goto(f"/p/acme/runs/run{address}&q=zanzibar")
         assert set(page.evaluate(MARKED)) == {"Zanzibar"}
         assert page.evaluate(IN_SIGHT)
+
+
+def test_a_phrase_that_colours_cut_is_marked_as_one(page, project) -> None:
+    said = "Run this:\n\n```python\nreturn refund(order, 12)  # twice\n```\n"
+    ingest.accept_log(project, body(log(completion(1, "How?", said))), run_id="run")
+    page.goto('/p/acme/runs/run?at=1&q="return refund order 12"')
+    assert page.evaluate(MARKED) == ["return refund(order, 12"]
+    page.get_by_role("link", name="as Markdown").last.click()
+    expect(page.locator("#effect pre code span").first).to_be_visible()
+    page.reload()
+    assert page.evaluate(MARKED) == ["return refund(order, 12"]
