@@ -16,11 +16,15 @@ from dataclasses import dataclass
 import httpx2
 
 from replay.providers.addresses import Policy
+from replay.providers.errors import retry_after
 from replay.providers.pinned import AsyncPinned
 from replay.providers.tls import ssl_context
 from runs.messages.loose import clean
 
 SECONDS = 10.0
+GONE = 410
+ASK_FOR_REST = (429, 503)
+"""Of these answers `Retry-After` counts."""
 READ = 4000
 """Bytes of an answer that are looked at."""
 
@@ -36,15 +40,22 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`status` is None where no answer came, and `said` then tells why."""
+    """`status` is None where no answer came, and `said` then tells why. `rest` is how many seconds
+    the receiver asks to be left alone for, 0 where it says nothing of it."""
 
     status: int | None
     said: str
     took_ms: float | None = None
+    rest: float = 0.0
 
     @property
     def is_taken(self) -> bool:
         return self.status is not None and 200 <= self.status < 300
+
+    @property
+    def is_gone(self) -> bool:
+        """Its receiver says that it will never take anything again."""
+        return self.status == GONE
 
 
 def post_all(letters: Sequence[Letter], policy: Policy) -> list[Reply]:
@@ -68,17 +79,20 @@ async def _post(letter: Letter, policy: Policy) -> Reply:
     began = time.monotonic()
     try:
         async with asyncio.timeout(SECONDS):
-            status, said = await _ask(letter, policy)
+            status, said, rest = await _ask(letter, policy)
     except TimeoutError:
         return Reply(None, f"No answer within {SECONDS:g} seconds.", _ms(began))
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
         return Reply(None, clean(str(error) or type(error).__name__), _ms(began))
     if 300 <= status < 400:
         said = f"Redirects are not followed. {said}"
-    return Reply(status, said, _ms(began))
+    if status == GONE:
+        said = f"Its receiver is gone for good: it is not tried again. {said}"
+    return Reply(status, said, _ms(began), rest)
 
 
-async def _ask(letter: Letter, policy: Policy) -> tuple[int, str]:
+async def _ask(letter: Letter, policy: Policy) -> tuple[int, str, float]:
+    """Status, the beginning of the body, and the seconds of rest that it asks for."""
     client = httpx2.AsyncClient(
         timeout=SECONDS,
         verify=ssl_context(),
@@ -102,7 +116,9 @@ async def _ask(letter: Letter, policy: Policy) -> tuple[int, str]:
             begun += piece
             if len(begun) >= READ:
                 break
-        return response.status_code, clean(bytes(begun[:READ]).decode("utf-8", "replace"))
+        said = clean(bytes(begun[:READ]).decode("utf-8", "replace"))
+        asked = retry_after(response.headers) if response.status_code in ASK_FOR_REST else None
+        return response.status_code, said, asked or 0.0
 
 
 def _ms(began: float) -> float:

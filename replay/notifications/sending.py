@@ -26,6 +26,8 @@ from runs import bulk
 BACKOFF = tuple(timedelta(seconds=seconds) for seconds in (10, 60, 10 * 60, 60 * 60, 6 * 60 * 60))
 """How long it rests after each failed try; after one more it is given up."""
 TRIES = len(BACKOFF) + 1
+LONGEST_REST = timedelta(hours=6)
+"""So long at most a receiver may ask to be left alone for (`Retry-After` of a 429 or 503)."""
 LEASE = timedelta(seconds=60)
 """Longer than an attempt can take, with its name server."""
 WEBHOOKS_AT_ONCE, EACH = 20, 4
@@ -117,14 +119,23 @@ def _settle(row: Delivery, reply: Reply) -> None:
         mine.update(**told, state=DeliveryState.GIVEN_UP, next_at=None)
     else:
         hook.filter(failing_since=None).update(failing_since=now)
-        _put_off(row, mine, told, now)
+        asked = timedelta(seconds=min(reply.rest, LONGEST_REST.total_seconds()))
+        if row.tries < TRIES and not reply.is_gone:
+            rest = max(BACKOFF[row.tries - 1], asked)
+            mine.update(**told, state=DeliveryState.WAITING, next_at=now + rest)
+        else:
+            _give_up(row, mine, told, now)
+        if asked:
+            _leave_alone(row.webhook_id, now + asked)
 
 
-def _put_off(row: Delivery, mine: Any, told: dict[str, Any], now: datetime) -> None:
-    if row.tries < TRIES:
-        rest = BACKOFF[row.tries - 1]
-        mine.update(**told, state=DeliveryState.WAITING, next_at=now + rest)
-        return
+def _leave_alone(webhook_id: int, until: datetime) -> None:
+    """What waits for a webhook waits until then: its receiver asked for it."""
+    waiting = Delivery.objects.filter(webhook=webhook_id, state=DeliveryState.WAITING)
+    waiting.filter(next_at__lt=until).update(next_at=until)
+
+
+def _give_up(row: Delivery, mine: Any, told: dict[str, Any], now: datetime) -> None:
     if mine.update(**told, state=DeliveryState.GIVEN_UP, next_at=None):
         Webhook.objects.filter(pk=row.webhook_id).update(failures=F("failures") + 1)
         _switch_off_if_dead(row.webhook_id, now)

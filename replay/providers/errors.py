@@ -91,7 +91,7 @@ def of_response(status: int, headers: Mapping[str, str], body: bytes) -> Provide
     if code in _NEVER:
         retryable = False
     message = said or f"HTTP {status}"
-    return ProviderError(kind, message, status, retryable, _retry_after(headers), code)
+    return ProviderError(kind, message, status, retryable, retry_after(headers), code)
 
 
 def of_stream(event: Mapping[str, Any], status: int) -> ProviderError:
@@ -149,7 +149,8 @@ def _words(body: bytes) -> tuple[str | None, str | None]:
     return (said or json.dumps(data))[:MOST_WORDS], code
 
 
-def _retry_after(headers: Mapping[str, str]) -> float | None:
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """The seconds that ``Retry-After`` asks for, as a number or as a date; None without one."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             return max(0.0, float(headers[name]) * unit)

@@ -222,6 +222,47 @@ def test_after_500_it_comes_again_the_same(hook, receiver):
     )
 
 
+@pytest.mark.parametrize(
+    ("status", "asked", "rest"),
+    [
+        (429, "90", 90),
+        (503, "5", 10),
+        (503, "999999", 6 * 3600),
+        (500, "90", 10),
+        (429, "soon", 10),
+    ],
+)
+def test_what_the_receiver_asks_for_is_waited_within_bounds(hook, receiver, status, asked, rest):
+    receiver.answers = [(status, "", {"Retry-After": asked})]
+    row = happen(hook)
+    sending.send_due()
+    row.refresh_from_db()
+    assert row.state == "waiting"
+    assert round((row.next_at - row.tried_at).total_seconds()) == rest
+
+
+def test_what_else_waits_is_held_back_with_it(hook, receiver, monkeypatch):
+    monkeypatch.setattr(sending, "EACH", 1)
+    receiver.answers = [(429, "", {"Retry-After": "120"})]
+    happen(hook)
+    second = happen(hook)
+    sending.send_due()
+    assert sending.send_due() == 0
+    second.refresh_from_db()
+    assert second.next_at > timezone.now() + timedelta(seconds=100)
+
+
+def test_gone_is_said_and_not_tried_again_and_switches_nothing_off(hook, receiver):
+    receiver.answers = [(410, "moved away", {})]
+    row = happen(hook)
+    sending.send_due()
+    row.refresh_from_db()
+    hook.refresh_from_db()
+    assert (row.state, row.status_code, row.attempts, row.next_at) == ("given_up", 410, 1, None)
+    assert row.said == "Its receiver is gone for good: it is not tried again. moved away"
+    assert (hook.is_active, hook.failures) == (True, 1)
+
+
 def test_a_receiver_that_does_not_answer_is_left_in_time(hook, receiver, monkeypatch):
     monkeypatch.setattr(posting, "SECONDS", 0.1)
     receiver.silent = {"/hook?team=a"}
