@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -70,6 +71,7 @@ class Call:
     def streams(self) -> bool:
         return self.body.get("stream") is True
 
+    @cached_property
     def request_bytes(self) -> bytes:
         """The body as JSON. Half a surrogate pair, which UTF-8 can't hold, goes out escaped."""
         try:

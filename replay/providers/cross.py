@@ -7,7 +7,7 @@ of the answer is not needed. Should it refuse to send the call at all, our own b
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Hashable
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -16,10 +16,11 @@ from replay.dialects import CHAT, MESSAGES, Note
 from replay.dialects.loose import mapping, parsed
 from replay.providers.calls import Call
 from replay.providers.catalog import Provider
-from replay.providers.direct import CONNECT_SECONDS, send_direct
+from replay.providers.clients import Shelf, timeouts
+from replay.providers.direct import send_direct
 from replay.providers.exchange import Exchange, Result
 from replay.providers.fidelity import notes_from_wire
-from replay.providers.pinned import AsyncPinned, policy_of
+from replay.providers.pinned import NO_REST, AsyncPinned, policy_of
 from replay.providers.tls import ssl_context
 
 if TYPE_CHECKING:
@@ -65,15 +66,34 @@ async def _ask(call: Call, exchange: Exchange, timeout: float) -> None:
         "model_settings": settings_of(call.prompt, call.dialect, timeout),
         "model_request_parameters": parameters_of(call.prompt, call.dialect),
     }
-    async with _client(call.provider, exchange, timeout) as http:
-        model = _model(call, http)
+    kit, key = None, _key(call, timeout)
+    try:
+        kit = _shelf.take(key, lambda: _Kit(call, timeout)) if key else _Kit(call, timeout)
+        kit.use_for(exchange)
         async with asyncio.timeout(timeout):
             if not call.streams:
-                await model_request(model, **asked)
+                await model_request(kit.model, **asked)
                 return
-            async with model_request_stream(model, **asked) as stream:
+            async with model_request_stream(kit.model, **asked) as stream:
                 async for _ in stream:
                     pass
+    finally:
+        if kit is not None:
+            kit.leave()
+            if key:
+                _shelf.put_back(key, kit)
+            else:
+                await kit.close()
+
+
+def _key(call: Call, timeout: float) -> Hashable | None:
+    """What a kit is made of; None where a proxy of the environment is asked, which may change."""
+    one = call.provider
+    policy = policy_of(one.policy, one.base_url)
+    if policy is None:
+        return None
+    whom = (one.base_url, one.api_key, one.bearer, tuple(one.headers.items()), policy)
+    return (call.dialect, call.model, timeout, *whom)
 
 
 def _model(call: Call, http: httpx2.AsyncClient) -> Model:
@@ -91,11 +111,12 @@ def _model(call: Call, http: httpx2.AsyncClient) -> Model:
             max_retries=0,
         )
         return AnthropicModel(call.model, provider=AnthropicProvider(anthropic_client=claude))
-    from openai import AsyncOpenAI
     from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    gpt = AsyncOpenAI(
+    from replay.providers.openai_client import Client
+
+    gpt = Client(
         api_key=provider.api_key or "none",
         base_url=provider.base_url,
         http_client=http,
@@ -106,28 +127,55 @@ def _model(call: Call, http: httpx2.AsyncClient) -> Model:
     return kind(call.model, provider=OpenAIProvider(openai_client=gpt))
 
 
-def _client(provider: Provider, exchange: Exchange, timeout: float) -> httpx2.AsyncClient:
-    """A client whose traffic ``exchange`` sees, and which sends one request and no other."""
+class _Kit:
+    """A library's model and the client it asks through, for one call at a time.
 
-    async def sending(request: httpx2.Request) -> None:
-        if exchange.request_bytes:
+    To make them takes as long as the call. The client is never closed: it keeps no connection.
+    """
+
+    def __init__(self, call: Call, timeout: float) -> None:
+        self._exchange: Exchange | None = None
+        self._http = self._client(call.provider, timeout)
+        self.model = _model(call, self._http)
+
+    def use_for(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+
+    def leave(self) -> None:
+        """Forget the call, and what its answer would have kept for the next one."""
+        self._exchange = None
+        self._http.cookies.clear()
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    def _client(self, provider: Provider, timeout: float) -> httpx2.AsyncClient:
+        """A client whose traffic the exchange sees, and which sends one request and no other."""
+        policy = policy_of(provider.policy, provider.base_url)
+        return httpx2.AsyncClient(
+            event_hooks={"request": [self._sending], "response": [self._receiving]},
+            headers={"Accept-Encoding": "identity", "User-Agent": "rewyn-web"},
+            timeout=timeouts(timeout),
+            verify=ssl_context(),
+            limits=NO_REST,
+            transport=AsyncPinned(policy) if policy else None,
+            follow_redirects=False,
+        )
+
+    async def _sending(self, request: httpx2.Request) -> None:
+        assert self._exchange is not None
+        if self._exchange.request_bytes:
             raise SecondRequest("the library wanted to ask a second time")
-        exchange.sending(await request.aread())
+        self._exchange.sending(await request.aread())
 
-    async def receiving(response: httpx2.Response) -> None:
-        exchange.begin(response.status_code, response.headers)
+    async def _receiving(self, response: httpx2.Response) -> None:
+        assert self._exchange is not None
+        self._exchange.begin(response.status_code, response.headers)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
-        response.stream = _Watched(response.stream, exchange)
+        response.stream = _Watched(response.stream, self._exchange)
 
-    policy = policy_of(provider.policy, provider.base_url)
-    return httpx2.AsyncClient(
-        event_hooks={"request": [sending], "response": [receiving]},
-        headers={"Accept-Encoding": "identity", "User-Agent": "rewyn-web"},
-        timeout=httpx2.Timeout(timeout, connect=min(CONNECT_SECONDS, timeout)),
-        verify=ssl_context(),
-        transport=AsyncPinned(policy) if policy else None,
-        follow_redirects=False,
-    )
+
+_shelf: Shelf[_Kit] = Shelf()
 
 
 class _Watched(httpx2.AsyncByteStream):

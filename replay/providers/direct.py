@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+
 import httpx2
 
 from replay.dialects.sse import BadStream
 from replay.providers.calls import Call
 from replay.providers.catalog import Provider
+from replay.providers.clients import timeouts, transport_of
 from replay.providers.exchange import Exchange, Result, TooLate, TooMuch
-from replay.providers.pinned import Pinned, policy_of
+from replay.providers.pinned import NO_REST, policy_of
 from replay.providers.tls import ssl_context
-
-CONNECT_SECONDS = 15.0
 
 
 def send_direct(call: Call, exchange: Exchange, *, timeout: float) -> Result:
@@ -25,13 +28,20 @@ def send_direct(call: Call, exchange: Exchange, *, timeout: float) -> Result:
     }
     failure: Exception | None = None
     try:
-        with _client(call.provider, timeout) as client:
-            url = call.provider.url(call.dialect)
-            exchange.sending(call.request_bytes())
-            asked = client.stream("POST", url, content=exchange.request_bytes, headers=headers)
-            with asked as response:
+        with _way(call.provider) as send:
+            asked = httpx2.Request(
+                "POST",
+                call.provider.url(call.dialect),
+                content=call.request_bytes,
+                headers=headers,
+                extensions={"timeout": timeouts(timeout).as_dict()},
+            )
+            exchange.sending(call.request_bytes)
+            response = send(asked)
+            with closing(response):
                 exchange.begin(response.status_code, response.headers)
-                for piece in response.iter_raw():
+                assert isinstance(response.stream, httpx2.SyncByteStream)
+                for piece in response.stream:
                     exchange.take(piece)
                 exchange.end()
     except (httpx2.HTTPError, httpx2.InvalidURL, TooMuch, TooLate, BadStream, OSError) as error:
@@ -39,13 +49,12 @@ def send_direct(call: Call, exchange: Exchange, *, timeout: float) -> Result:
     return exchange.result(failure, call.notes)
 
 
-def _client(provider: Provider, timeout: float) -> httpx2.Client:
-    """A client of its own for each call: a kept connection may be dead, and that costs a retry."""
-    limits = httpx2.Timeout(timeout, connect=min(CONNECT_SECONDS, timeout))
+@contextmanager
+def _way(provider: Provider) -> Iterator[Callable[[httpx2.Request], httpx2.Response]]:
+    """What sends one request: the kept way out, or a client that goes by a proxy."""
     policy = policy_of(provider.policy, provider.base_url)
-    return httpx2.Client(
-        timeout=limits,
-        verify=ssl_context(),
-        transport=Pinned(policy) if policy else None,
-        follow_redirects=False,
-    )
+    if policy is not None:
+        yield transport_of(policy).handle_request
+        return
+    with httpx2.Client(verify=ssl_context(), limits=NO_REST, follow_redirects=False) as client:
+        yield partial(client.send, stream=True)

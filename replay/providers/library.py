@@ -60,7 +60,7 @@ def messages_of(prompt: Prompt, api: str) -> list[ModelMessage]:
 
 
 def settings_of(prompt: Prompt, api: str, timeout: float) -> dict[str, Any]:
-    """The settings that were recorded, under the library's names; one attempt, no retry."""
+    """The settings that were recorded, under the library's names. Of retries the client knows."""
     options = prompt.options
     settings = {
         "temperature": prompt.temperature,
@@ -76,7 +76,7 @@ def settings_of(prompt: Prompt, api: str, timeout: float) -> dict[str, Any]:
         **_thinking(options.reasoning, api),
     }
     given = {name: value for name, value in settings.items() if value is not None}
-    return {**given, "max_retries": 0, "timeout": timeout}
+    return {**given, "timeout": timeout}
 
 
 def parameters_of(prompt: Prompt, api: str) -> ModelRequestParameters:

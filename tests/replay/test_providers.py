@@ -117,7 +117,7 @@ def test_a_recorded_body_goes_out_with_only_the_model_changed(
 ) -> None:
     call = made(providers, COMPLETION, "openai:other", CHAT_WIRE)
     assert call.body == CHAT_BODY | {"model": "other"}
-    assert b'"x_vendor":18446744073709551615,"temperature":1.0' in call.request_bytes()
+    assert b'"x_vendor":18446744073709551615,"temperature":1.0' in call.request_bytes
     assert (call.lane, codes(call.notes)) == ("same", {"param_unknown"})
 
 

@@ -1,0 +1,60 @@
+"""What HTTP clients are made of, made once and kept; their connections are not.
+
+A kept connection may be dead, and to find that out costs a request of which nobody knows whether it
+was answered. Making a client, though, costs as much as the request itself.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from functools import cache
+from typing import Generic, TypeVar
+
+import httpx2
+
+from replay.providers.addresses import Policy
+from replay.providers.pinned import Pinned
+
+CONNECT_SECONDS = 15.0
+KEPT = 16
+
+T = TypeVar("T")
+
+
+class Shelf(Generic[T]):
+    """Things that one thread at a time uses and puts back; the longest unused go first."""
+
+    def __init__(self, most: int = KEPT) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._free: OrderedDict[Hashable, list[T]] = OrderedDict()
+        self._count = 0
+
+    def take(self, key: Hashable, make: Callable[[], T]) -> T:
+        with self._lock:
+            held = self._free.get(key)
+            if held:
+                self._count -= 1
+                return held.pop()
+        return make()
+
+    def put_back(self, key: Hashable, one: T) -> None:
+        with self._lock:
+            self._free.setdefault(key, []).append(one)
+            self._free.move_to_end(key)
+            self._count += 1
+            while self._count > self._most:
+                oldest = next(iter(self._free))
+                self._count -= len(self._free.pop(oldest)[-self._most :])
+
+
+def timeouts(timeout: float) -> httpx2.Timeout:
+    return httpx2.Timeout(timeout, connect=min(CONNECT_SECONDS, timeout))
+
+
+@cache
+def transport_of(policy: Policy) -> Pinned:
+    """The way out under a policy; any thread may use it. It keeps no cookies."""
+    return Pinned(policy)
