@@ -75,9 +75,11 @@ def measure(asked: argparse.Namespace) -> None:
     }
     try:
         with Product(None, **environment) as product:
-            client = product.client()
-            names = send_runs(client, asked.runs)
-            planned, wall, found = experiment(client, names, asked.models)
+            names = send_runs(product.client(), asked.runs)
+            product.rest()
+            before = product.cpu_seconds()
+            planned, wall, found = experiment(product.client(), names, asked.models)
+            used = product.cpu_seconds() - before
     finally:
         fake.terminate()
         fake.wait(10)
@@ -86,6 +88,7 @@ def measure(asked: argparse.Namespace) -> None:
     print(f"{found['status']}: {asked.runs} runs × {asked.models} models, {calls:,} calls")
     print(f"planned and queued in {planned * 1000:.0f} ms, done in {wall:.1f} s")
     print(f"{calls / wall:.0f} calls/s at {asked.parallel} parallel ({asked.workers} replays)")
+    print(f"{used * 1000 / calls:.1f} ms of CPU a call, the worker's and all else of the product")
     print(f"overhead a call {overhead:.1f} ms beside the provider's {asked.delay:g} ms")
 
 

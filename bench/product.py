@@ -97,6 +97,10 @@ class Product:
         """Resident memory of every process of this product, in MiB."""
         return sum(map(_rss_kib, _family(self.process.pid))) / 1024
 
+    def cpu_seconds(self) -> float:
+        """What the processes of this product have used of the processors so far."""
+        return sum(map(_cpu_ticks, _family(self.process.pid))) / os.sysconf("SC_CLK_TCK")
+
     def database_bytes(self) -> int:
         """Size of the SQLite files; of PostgreSQL ask `pg_database_size`."""
         return sum(f.stat().st_size for f in self.home.glob("db.sqlite3*"))
@@ -183,6 +187,14 @@ def _rss_kib(pid: int) -> int:
         rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
         return int(re.search(r"^Pss:\s+(\d+)", rollup, re.M)[1])  # type: ignore[index]
     except (OSError, TypeError):
+        return 0
+
+
+def _cpu_ticks(pid: int) -> int:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return int(stat[11]) + int(stat[12])
+    except (OSError, IndexError):
         return 0
 
 

@@ -20,14 +20,19 @@ Accepted = Callable[[str], Sequence[Baseline]]
 
 
 def judged(
-    record: Mapping[str, Any], answer: Answer, rules: Sequence[Rule], accepted: Accepted
+    record: Mapping[str, Any],
+    answer: Answer,
+    rules: Sequence[Rule],
+    accepted: Accepted,
+    content: str = "",
 ) -> tuple[Comparison, dict[str, Any]]:
-    """How an answer differs, from the recorded one or from one that somebody accepted."""
+    """How an answer differs, from the recorded one or from one that somebody accepted. `content` is
+    the hash of the record's bytes."""
     side, schema = answers.recorded_side(record), answers.schema_of(record)
     found = compare(side, answer, schema, rules)
     if found.is_settled:
         return found, compared(found, side, answer)
-    asked = baselines.request_hash(record)
+    asked = baselines.request_hash(record, content)
     held, by = baselines.mildest(found, accepted(asked), answer, schema, rules)
     other = answers.unpack(bytes(by.answer)) if by else side
     return held, {**compared(held, other, answer), "baseline": by, "request_hash": asked}

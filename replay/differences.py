@@ -22,7 +22,7 @@ class Difference(StrEnum):
 
     @property
     def severity(self) -> int:
-        return list(Difference).index(self)
+        return _SEVERITIES[self]
 
     @property
     def label(self) -> str:
@@ -32,6 +32,9 @@ class Difference(StrEnum):
     def is_change(self) -> bool:
         """True for what `changed` counts: everything beyond `equivalent`."""
         return self.severity > Difference.EQUIVALENT.severity
+
+
+_SEVERITIES = {each: place for place, each in enumerate(Difference)}
 
 
 def worst(found: Iterable[Difference]) -> Difference:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 SYMBOLS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR"}
@@ -60,13 +61,22 @@ def facts(text: str) -> dict[Fact, str]:
     return found
 
 
+def _kept(text: str) -> dict[Fact, str]:
+    """Of a pair of texts both are asked for twice, and the recorded one by each model's answer."""
+    return _facts(text) if len(text) <= KEPT_TEXT else facts(text)
+
+
+_facts = lru_cache(64)(facts)
+KEPT_TEXT = 10_000
+
+
 def only_in(ours: str, theirs: str) -> list[str]:
     """The facts of `ours` that `theirs` does not have, as written."""
-    other = facts(theirs)
+    other = _kept(theirs)
     plain = theirs.casefold()
     return [
         written
-        for fact, written in facts(ours).items()
+        for fact, written in _kept(ours).items()
         if fact not in other and not (fact.kind == "quoted" and fact.value in plain)
     ]
 

@@ -19,24 +19,31 @@ from django.conf import settings
 from django.db import IntegrityError, InterfaceError, transaction
 from django.db import OperationalError as DatabaseAway
 from django.db.models import F, Q
-from django.db.models.functions import Coalesce
 from django.utils import timezone
 from kombu.exceptions import KombuError, OperationalError
 
 from replay import results
 from replay.experiments import cells
 from replay.lease import Lease, Lost, Stopped, stop
-from replay.models import MESSAGE, Experiment, Replay, ReplayEffect, ReplayMode
+from replay.models import (
+    MESSAGE,
+    Experiment,
+    Replay,
+    ReplayEffect,
+    ReplayMode,
+    ReplayStatus,
+)
 from replay.modes import prompt, reconstruct
 from replay.notifications import events
 from replay.outcome import Outcome
 from replay.review.noting import note
 from replay.states import ACTIVE, FINAL, replay_move
 from rewyn_sdk import canonical_bytes
-from runs import bulk
-from runs.accounts.models import User
+from runs import bulk, statements
+from runs.accounts.models import Project, User
 from runs.messages.loose import clean
 from runs.models import Run
+from runs.prepared import prepared
 from runs.refusals import Refused
 
 logger = logging.getLogger(__name__)
@@ -125,14 +132,25 @@ def calls_of(total: int, samples: int = 1) -> dict[str, Any]:
 
 def ring_waiting(experiment_id: int, most: int = RUNG_AT_ONCE) -> None:
     """Tell the workers of the next replays of an experiment; each that ends calls for another."""
-    waiting = Replay.objects.filter(experiment=experiment_id, status="queued", rung_at=None)
-    for public_id in list(waiting.order_by("pk").values_list("public_id", flat=True)[:most]):
+    waiting = _next(experiment_id) if most == 1 else list(_waiting(experiment_id)[:most])
+    for public_id in waiting:
         ring(public_id)
+
+
+def _waiting(experiment_id: int) -> Any:
+    waiting = Replay.objects.filter(experiment=experiment_id, status="queued", rung_at=None)
+    return waiting.order_by("pk").values_list("public_id", flat=True)
+
+
+@prepared
+def _next(experiment_id: int) -> Any:
+    return _waiting(experiment_id)[:1]
 
 
 def ring(public_id: str) -> None:
     """Tell the workers. A deaf broker is no error: the sweeper rings again."""
-    Replay.objects.filter(public_id=public_id).update(rung_at=timezone.now())
+    with bulk.single():
+        statements.change(Replay, {"public_id": public_id}, {"rung_at": timezone.now()})
     try:
         current_app.send_task(TASK, args=[public_id], retry=False, ignore_result=True)
     except (OperationalError, KombuError, OSError):
@@ -154,19 +172,22 @@ def _move(replays: Any, event: str, **columns: Any) -> bool:
 
 def claim(public_id: str) -> Lease | None:
     """Take a queued replay; None when another worker has it, or it is over."""
-    now = timezone.now()
-    taken = _move(
-        Replay.objects.filter(public_id=public_id),
-        "claim",
-        attempt=F("attempt") + 1,
-        heartbeat_at=now,
-        started_at=Coalesce("started_at", now),
-        done=0,
-    )
+    now, move = timezone.now(), replay_move("claim")
+    with bulk.single():
+        taken = statements.change(
+            Replay,
+            {"public_id": public_id, "status": move.sources},
+            {"status": move.target, "heartbeat_at": now, "done": 0},
+            add={"attempt": 1},
+            unless_set={"started_at": now},
+        )
     if not taken:
         return None
-    replay = Replay.objects.select_related("run", "project").get(public_id=public_id)
-    return Lease(replay, replay.attempt)
+    [replay] = statements.objects(Replay, public_id=public_id)
+    [replay.run] = statements.objects(Run, id=replay.run_id)
+    [replay.project] = statements.objects(Project, id=replay.project_id)
+    cancelled = replay.status == ReplayStatus.CANCELLING
+    return Lease(replay, replay.attempt, cancelled)
 
 
 def run_job(public_id: str) -> bool:
@@ -223,12 +244,22 @@ def finish(lease: Lease, outcome: Outcome) -> bool:
         "error_code": outcome.error_code,
         "error_text": clean(outcome.error_text)[:MESSAGE],
     }
-    held = _held(lease)
-    ended = _move(held, outcome.event, **columns) or _move(held, "settle", **columns)
+    ended = _end(lease, outcome.event, columns) or _end(lease, "settle", columns)
+    if ended and outcome.event != "succeed":  # then all is answered, and nothing in flight
+        results.interrupt_held(lease)
     if ended:
-        results.interrupt(ReplayEffect.objects.filter(replay=lease.replay, attempt=lease.attempt))
         cells.settle([lease.replay.pk])
     return ended
+
+
+def _end(lease: Lease, event: str, columns: dict[str, Any]) -> bool:
+    if lease.replay.experiment_id is None:
+        return _move(_held(lease), event, **columns)
+    # Nobody is told of its end: those of an experiment are told of with it.
+    move = replay_move(event)
+    mine = {"id": lease.replay.pk, "attempt": lease.attempt, "status": move.sources}
+    with bulk.single():
+        return bool(statements.change(Replay, mine, {**columns, "status": move.target}))
 
 
 def cancel(replay: Replay) -> bool:

@@ -6,12 +6,15 @@ import concurrent.futures.thread  # noqa: F401  (registers its exit before ours,
 import threading
 import time
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
 
 from replay.models import Replay, ReplayStatus
+from runs import bulk, statements
 
+_WORKING = (ReplayStatus.RUNNING.value, ReplayStatus.CANCELLING.value)
 AT_EXIT_SECONDS = 0.25
 """What is left for calls in the air when the process ends: the web server kills it soon after."""
 
@@ -73,9 +76,10 @@ class Lease:
         """
         if not now and time.monotonic() - self._renewed < self.beat_seconds:
             return
-        held = Replay.objects.filter(pk=self.replay.pk, attempt=self.attempt)
-        working = held.filter(status__in=(ReplayStatus.RUNNING, ReplayStatus.CANCELLING))
-        if not working.update(heartbeat_at=timezone.now(), done=self.done):
+        mine: dict[str, Any] = {"id": self.replay.pk, "attempt": self.attempt}
+        told = {"heartbeat_at": timezone.now(), "done": self.done}
+        if not statements.change(Replay, {**mine, "status": _WORKING}, told):
             raise Lost
-        self.cancelled = held.filter(status=ReplayStatus.CANCELLING).exists()
+        found = bulk.find(Replay, ("status",), **mine)
+        self.cancelled = found is not None and found[0] == ReplayStatus.CANCELLING
         self._renewed = time.monotonic()

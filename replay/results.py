@@ -18,6 +18,7 @@ from replay.differences import Difference
 from replay.lease import Lease
 from replay.models import CallState, ReplayEffect, ReplaySample
 from replay.states import effect_move
+from runs import bulk, statements
 
 KEPT_MISMATCHES = 200
 BATCH = 500
@@ -31,7 +32,17 @@ def open_rows(lease: Lease, rows: Iterable[ReplayEffect]) -> None:
     """
     waiting = iter(rows)
     while some := list(islice(waiting, BATCH)):
-        ReplayEffect.objects.bulk_create(some, ignore_conflicts=True)
+        with bulk.turn():
+            statements.create(some, ignore=True)
+        lease.beat()
+
+
+def open_like(lease: Lease, row: ReplayEffect, calls: Iterable[tuple[int, int]]) -> None:
+    """The same of rows that are alike but for their effect, each given as (its key, its seq)."""
+    waiting = iter(calls)
+    while some := list(islice(waiting, BATCH)):
+        with bulk.turn():
+            statements.create_like(row, ("effect_id", "seq"), some)
         lease.beat()
 
 
@@ -60,27 +71,30 @@ def interrupt(rows: Any) -> int:
     )
 
 
+def interrupt_held(lease: Lease) -> int:
+    """The same of all that this attempt has in flight."""
+    move = effect_move("interrupt")
+    mine = {"replay_id": lease.replay.pk, "attempt": lease.attempt, "state": move.sources}
+    return statements.change(ReplayEffect, mine, {"state": move.target}, add={"interruptions": 1})
+
+
 def _moved(lease: Lease, row_id: int, event: str, **columns: Any) -> bool:
     move = effect_move(event)
-    rows = ReplayEffect.objects.filter(pk=row_id, attempt=lease.attempt, state__in=move.sources)
+    mine = {"id": row_id, "attempt": lease.attempt, "state": move.sources}
     # Where a caller holds a transaction, a value the database refuses must not end that.
-    with transaction.atomic():
-        return rows.update(state=move.target, **columns) == 1
+    with bulk.single():
+        return statements.change(ReplayEffect, mine, {"state": move.target, **columns}) == 1
 
 
-def ask(lease: Lease, row_id: int, sent: bytes) -> bool:
-    """The intent, written just before the call. False: not ours, or no call is left for it."""
+def ask(lease: Lease, row_id: int, sent: bytes, calls: int = 1) -> bool:
+    """The intent, written just before the calls (of several samples at once). False: not ours, or
+    not so many are left for it."""
     move = effect_move("ask")
-    rows = ReplayEffect.objects.filter(
-        pk=row_id,
-        attempt=lease.attempt,
-        state__in=move.sources,
-        calls__lt=F("calls_allowed"),
-    )
-    return (
-        rows.update(state=move.target, calls=F("calls") + 1, asked_at=timezone.now(), sent=sent)
-        == 1
-    )
+    told = {"state": move.target, "asked_at": timezone.now(), "sent": sent}
+    mine = {"id": row_id, "attempt": lease.attempt, "state": move.sources}
+    left = ("calls", calls, "calls_allowed")
+    with bulk.single():
+        return statements.change(ReplayEffect, mine, told, add={"calls": calls}, within=left) == 1
 
 
 def answer(lease: Lease, row_id: int, **columns: Any) -> bool:
@@ -90,18 +104,25 @@ def answer(lease: Lease, row_id: int, **columns: Any) -> bool:
 
 
 def sample(
-    lease: Lease, row_id: int, number: int, columns: dict[str, Any], together: dict[str, Any] | None
+    lease: Lease,
+    row_id: int,
+    number: int,
+    columns: dict[str, Any],
+    together: dict[str, Any] | None,
+    *,
+    goes_on: bool = False,
 ) -> bool:
-    """Store one of several answers; with the last the row has an answer, `together`."""
+    """Store one of several answers; with the last the row has an answer, `together`. The round it
+    was asked in `goes_on` where more of it is to be told."""
     columns = {"answered_at": timezone.now(), **columns}
-    event = "sample" if together is None else "answer"
+    event = "answer" if together is not None else "sample_beside" if goes_on else "sample"
     told = {"error_code": "", "error_text": "", **(together or {})}
     if together is not None:
         told["answered_at"] = columns["answered_at"]
     with transaction.atomic():
         stored = _moved(lease, row_id, event, **told)
         if stored:
-            ReplaySample.objects.create(row_id=row_id, number=number, **columns)
+            statements.create([ReplaySample(row_id=row_id, number=number, **columns)])
     return stored if together is None else _over(lease, stored)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,12 @@ EFFECT_MOVES = (
         "pending",
         "one of several samples is stored; the next one is due",
     ),
+    Move(
+        "sample_beside",
+        ("in_flight", "interrupted"),
+        "in_flight",
+        "one of several samples is stored, others asked with it are still in the air",
+    ),
     Move("put_off", ("in_flight",), "pending", "429 or 5xx: asked again after a wait"),
     Move("refuse", ("in_flight", "pending", "interrupted"), "failed", "no further call is allowed"),
     Move("interrupt", ("in_flight",), "interrupted", "the worker died during the call"),
@@ -65,10 +72,12 @@ class UnknownMove(KeyError):
     """An event that the tables above do not have."""
 
 
+@cache
 def replay_move(event: str) -> Move:
     return _find(REPLAY_MOVES, event)
 
 
+@cache
 def effect_move(event: str) -> Move:
     return _find(EFFECT_MOVES, event)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Aggregate, Count, Q, QuerySet, Sum
 
 from replay.models import UNCHANGED, CallState, Replay, ReplayEffect, ReplayMode, ReplaySample
 from replay.questions import Controls
+from runs.prepared import prepared
 
 COST_END = 10**8
 
@@ -32,12 +33,31 @@ def totals(replay: Replay) -> dict[str, Any]:
 
     A sum in which a part is unknown is "at least" (`…_complete` is False); of nothing it is null.
     """
-    rows = ReplayEffect.objects.filter(replay=replay)
+    return columns_of(replay, sums_of(replay))
+
+
+def columns_of(replay: Replay, sums: dict[str, Any]) -> dict[str, Any]:
+    """The same of sums that were asked for before."""
+    samples = Controls.of_json(replay.controls).samples
+    columns = _columns(sums, samples)
+    return _with_unfinished(columns, replay) if samples > 1 else columns
+
+
+def sums_of(replay: Replay) -> dict[str, Any]:
+    """How many rows a replay has (`rows`), how many of them are over, and what they sum up to."""
+    found = _sums(replay.pk)
+    return dict(zip(_NOTHING, found[0], strict=True)) if found else _NOTHING
+
+
+def _aggregates() -> dict[str, Aggregate]:
     answered = Q(state=CallState.ANSWERED)
     # A parent that repeats its children's usage is no cost of its own (the one rule of usage).
     old = answered & Q(effect__counted=True)
     changed = ~Q(difference__in=("", *UNCHANGED))
-    sums = rows.aggregate(
+    return dict(
+        rows=Count("pk"),
+        failed=Count("pk", filter=Q(state=CallState.FAILED)),
+        changed_answers=Count("pk", filter=changed & answered),
         changed=Count("pk", filter=changed),
         ignored=Count("pk", filter=~Q(ignored_difference="")),
         answered=Count("pk", filter=answered),
@@ -58,9 +78,19 @@ def totals(replay: Replay) -> dict[str, Any]:
         old_latency=Sum("effect__duration_ms", filter=answered),
         **{f"new_{name}": Sum(name, filter=answered) for name in TOKENS},
     )
-    samples = Controls.of_json(replay.controls).samples
-    columns = _columns(sums, samples)
-    return _with_unfinished(columns, replay) if samples > 1 else columns
+
+
+def _summed(replay: int) -> QuerySet[ReplayEffect, Any]:
+    rows = ReplayEffect.objects.filter(replay=replay).order_by().values("replay")
+    return rows.annotate(**_aggregates()).values_list(*_NOTHING)
+
+
+_NOTHING = {
+    name: 0 if isinstance(one, Count) or name == "all_calls" else None
+    for name, one in _aggregates().items()
+}
+"""The sums of no row at all."""
+_sums = prepared(_summed)
 
 
 def _columns(sums: dict[str, Any], samples: int) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def _tokens(call: Call, effect: Effect) -> int | None:
         return effect.input_tokens
     if has_image(call.body):  # its bytes are no words
         return None
-    return len(call.request_bytes()) // CHARACTERS_A_TOKEN
+    return len(call.request_bytes) // CHARACTERS_A_TOKEN
 
 
 def open_calls(call: Call) -> Iterator[Note]:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import sqlite3
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -46,10 +48,36 @@ def turn() -> Iterator[None]:
 
 
 @contextmanager
-def _writing_alone() -> Iterator[None]:
-    with open(f"{connection.settings_dict['NAME']}-turn", "wb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # let go of when the file is closed
+def single() -> Iterator[None]:
+    """`turn` around one statement: alone it is a transaction of its own. In one that is going on it
+    does not end that by failing."""
+    if connection.in_atomic_block:
+        with transaction.atomic():
+            yield
+    elif connection.vendor == "postgresql":
         yield
+    else:
+        with _writing_alone():
+            yield
+
+
+_mine = threading.local()
+
+
+@contextmanager
+def _writing_alone() -> Iterator[None]:
+    if getattr(_mine, "turn", False):  # what is done on a commit, in the turn that ends with it
+        yield
+        return
+    path = f"{connection.settings_dict['NAME']}-turn"
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        _mine.turn = True
+        yield
+    finally:
+        _mine.turn = False
+        os.close(file)  # and let go of
 
 
 def write_log_back_beside_writers() -> None:
@@ -88,23 +116,23 @@ def insert(
     """
     if not rows:
         return
-    prepared = list(_prepared(model, tuple(columns), rows))
+    prepared = list(as_stored(model, tuple(columns), rows))
     if connection.vendor == "postgresql" and len(rows) >= COPY_FROM and not ignore:
         _copy(model, columns, prepared)
         return
     sql = _statement(model, tuple(columns), ignore)
-    with _cursor() as cursor:
-        cursor.executemany(_spelled(sql), prepared)
+    with cursor() as one:
+        one.executemany(spelled(sql), prepared)
 
 
 def insert_returning(
     model: type[models.Model], columns: Sequence[str], row: Row, *, ignore: bool = False
 ) -> int | None:
     """Insert one row and return its id; None if `ignore` and a unique constraint was met."""
-    [values] = _prepared(model, tuple(columns), [row])
+    [values] = as_stored(model, tuple(columns), [row])
     sql = _statement(model, tuple(columns), ignore) + " RETURNING id"
-    with _cursor() as cursor:
-        found = cursor.execute(_spelled(sql), values).fetchone()
+    with cursor() as one:
+        found = one.execute(spelled(sql), values).fetchone()
     return None if found is None else int(found[0])
 
 
@@ -115,21 +143,21 @@ def find(model: type[models.Model], columns: Sequence[str], **equal: Any) -> Row
     request the ORM's making of it costs more than the query.
     """
     sql = _select(model, tuple(columns), tuple(equal))
-    with _cursor() as cursor:
-        row: Row | None = cursor.execute(_spelled(sql), list(equal.values())).fetchone()
-    return None if row is None else _read(_readers(model, tuple(columns)), row)
+    with cursor() as one:
+        row: Row | None = one.execute(spelled(sql), list(equal.values())).fetchone()
+    return None if row is None else _read(readers_by_name(model, tuple(columns)), row)
 
 
 def get(model: type[M], **equal: Any) -> M | None:
     """The one object that has these values, or None; as quick as `find`."""
-    row = find(model, _all_columns(model), **equal)
-    return None if row is None else model.from_db("default", _all_columns(model), row)
+    row = find(model, columns_of(model), **equal)
+    return None if row is None else model.from_db("default", columns_of(model), row)
 
 
 def fetch(sql: str, values: Row) -> list[Row]:
     """The rows of a query whose SQL is at hand, `%s` where a value goes, as the driver has them."""
-    with _cursor() as cursor:
-        rows: list[Row] = cursor.execute(_spelled(sql), values).fetchall()
+    with cursor() as one:
+        rows: list[Row] = one.execute(spelled(sql), values).fetchall()
     return rows
 
 
@@ -147,7 +175,7 @@ def _read(readers: Readers, row: Row) -> Row:
 
 
 @lru_cache(64)
-def _readers(model: type[models.Model], columns: tuple[str, ...]) -> Readers:
+def readers_by_name(model: type[models.Model], columns: tuple[str, ...]) -> Readers:
     fields: list[Any] = [model._meta.get_field(name) for name in columns]
     return readers_of([field.get_col(model._meta.db_table) for field in fields])
 
@@ -178,7 +206,7 @@ def _utc(value: datetime) -> datetime:
 
 
 @lru_cache(64)
-def _all_columns(model: type[models.Model]) -> tuple[str, ...]:
+def columns_of(model: type[models.Model]) -> tuple[str, ...]:
     return tuple(field.attname for field in model._meta.concrete_fields)
 
 
@@ -187,15 +215,15 @@ def update(model: type[models.Model], columns: Sequence[str], rows: Sequence[Row
     if not rows:
         return
     quote = connection.ops.quote_name
-    names = [_column(model, name) for name in columns]
+    names = [column_of(model, name) for name in columns]
     sets = ", ".join(f"{quote(name)} = %s" for name in names)
     sql = f"UPDATE {quote(model._meta.db_table)} SET {sets} WHERE {quote('id')} = %s"
     with connection.cursor() as cursor:
-        cursor.executemany(sql, list(_prepared(model, (*columns, "id"), rows)))
+        cursor.executemany(sql, list(as_stored(model, (*columns, "id"), rows)))
 
 
 @contextmanager
-def _cursor() -> Iterator[Any]:
+def cursor() -> Iterator[Any]:
     """The driver's own cursor: what Django wraps around it costs as much as a small statement.
 
     On PostgreSQL it leaves it to the server to bind the values. Where queries are counted,
@@ -232,14 +260,14 @@ class _Counted:
 
 
 @lru_cache(64)
-def _spelled(sql: str) -> str:
+def spelled(sql: str) -> str:
     """The statement with the marks of this database's driver."""
     return sql if connection.vendor == "postgresql" else sql.replace("%s", "?")
 
 
 def _copy(model: type[models.Model], columns: Sequence[str], rows: Iterable[Row]) -> None:
     quote = connection.ops.quote_name
-    names = ", ".join(quote(_column(model, name)) for name in columns)
+    names = ", ".join(quote(column_of(model, name)) for name in columns)
     with (
         connection.cursor() as cursor,
         cursor.copy(f"COPY {quote(model._meta.db_table)} ({names}) FROM STDIN") as copy,
@@ -248,7 +276,7 @@ def _copy(model: type[models.Model], columns: Sequence[str], rows: Iterable[Row]
             copy.write_row(row)
 
 
-def _column(model: type[models.Model], name: str) -> str:
+def column_of(model: type[models.Model], name: str) -> str:
     column: str = getattr(model._meta.get_field(name), "column", name)
     return column
 
@@ -256,7 +284,7 @@ def _column(model: type[models.Model], name: str) -> str:
 @lru_cache(64)
 def _statement(model: type[models.Model], columns: tuple[str, ...], ignore: bool) -> str:
     quote = connection.ops.quote_name
-    names = ", ".join(quote(_column(model, name)) for name in columns)
+    names = ", ".join(quote(column_of(model, name)) for name in columns)
     marks = ", ".join(["%s"] * len(columns))
     skip = " ON CONFLICT DO NOTHING" if ignore else ""
     return f"INSERT INTO {quote(model._meta.db_table)} ({names}) VALUES ({marks}){skip}"
@@ -265,12 +293,12 @@ def _statement(model: type[models.Model], columns: tuple[str, ...], ignore: bool
 @lru_cache(64)
 def _select(model: type[models.Model], columns: tuple[str, ...], equal: tuple[str, ...]) -> str:
     quote = connection.ops.quote_name
-    names = ", ".join(quote(_column(model, name)) for name in columns)
-    tests = " AND ".join(f"{quote(_column(model, name))} = %s" for name in equal)
+    names = ", ".join(quote(column_of(model, name)) for name in columns)
+    tests = " AND ".join(f"{quote(column_of(model, name))} = %s" for name in equal)
     return f"SELECT {names} FROM {quote(model._meta.db_table)} WHERE {tests} LIMIT 1"
 
 
-def _prepared(
+def as_stored(
     model: type[models.Model], columns: tuple[str, ...], rows: Iterable[Row]
 ) -> Iterable[Row]:
     converts = _converts(model, columns)
@@ -285,7 +313,7 @@ def _prepared(
         yield values
 
 
-@lru_cache(64)
+@lru_cache(256)
 def _converts(
     model: type[models.Model], columns: tuple[str, ...]
 ) -> tuple[tuple[int, Convert], ...]:
@@ -298,7 +326,7 @@ def _converts(
     return tuple(found)
 
 
-def _sqlite_moment(value: datetime) -> str:
+def sqlite_moment(value: datetime) -> str:
     """As the ORM writes it; most are in UTC, for which this is a tenth of its work."""
     if value.tzinfo is UTC:
         return str(value.replace(tzinfo=None))
@@ -316,7 +344,7 @@ def _convert(field: Any) -> Convert | None:
     if connection.vendor == "postgresql":
         return None
     if isinstance(field, models.DateTimeField):
-        return _sqlite_moment
+        return sqlite_moment
     if isinstance(field, models.DecimalField):
         return lambda v: ops.adapt_decimalfield_value(v, field.max_digits, field.decimal_places)
     return None

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.db.models import Exists, Max, OuterRef, Subquery
+from django.db.models import Exists, Max, OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from replay.differences import Difference
@@ -18,17 +18,48 @@ from replay.experiments.models import CLASSES, FIGURES, NOTHING_YET, Cell, Exper
 from replay.models import CallState, Experiment, Replay, ReplayEffect
 from replay.notifications import events
 from replay.states import ACTIVE, FINAL
-from runs import bulk
+from runs import bulk, statements
+from runs.prepared import prepared
 
 AT_ONCE = 100
 LOOKED_AT = 20
 """Experiments one sweep looks at."""
 
 
+def _over(experiment_id: int) -> QuerySet[Experiment]:
+    """The experiment, if all of it has ended and nobody has said so yet."""
+    going = Replay.objects.filter(experiment=OuterRef("pk"), status__in=ACTIVE)
+    unsettled = Cell.objects.filter(experiment=OuterRef("pk"), ended="")
+    return Experiment.objects.filter(
+        ~Exists(going), ~Exists(unsettled), pk=experiment_id, finished_at=None
+    )
+
+
+def _cells_of(row: OuterRef) -> QuerySet[Cell, Any]:
+    cells = Cell.objects.filter(row=row).order_by().values("row")
+    return cells.annotate(worst=Max("severity")).values("worst")
+
+
+@prepared
+def _over_yet(experiment_id: int) -> QuerySet[Any, int]:
+    return _over(experiment_id).values_list("pk", flat=True)
+
+
+@prepared
+def _told(replay_id: int) -> QuerySet[ReplayEffect, tuple[Any, ...]]:
+    rows = ReplayEffect.objects.filter(replay_id=replay_id).order_by()
+    return rows.values_list("difference", "state", "latency_ms", "effect__duration_ms")
+
+
+_PLACE = ("id", "row_id", "experiment_id", "replay_id")
+
+
 def settle(replays: Iterable[int]) -> None:
     """Write down what came of replays (their keys) that have ended; of others nothing."""
-    cells = Cell.objects.filter(replay__in=list(replays)).only("row_id", "experiment_id", "replay")
-    found = list(cells)
+    keys = list(replays)
+    found: list[Cell] = []
+    for start in range(0, len(keys), AT_ONCE):
+        found += statements.objects(Cell, _PLACE, replay_id=tuple(keys[start : start + AT_ONCE]))
     for cell in found:
         _settle(cell)
     for experiment_id in {cell.experiment_id for cell in found}:
@@ -36,19 +67,20 @@ def settle(replays: Iterable[int]) -> None:
 
 
 def _settle(cell: Cell) -> None:
-    replay = Replay.objects.only("status", *FIGURES).get(pk=cell.replay_id)
+    [replay] = statements.objects(Replay, ("id", "status", *FIGURES), id=cell.replay_id)
     if replay.is_final:
         columns = _columns(replay)
         # Somebody may have asked again a moment ago: then its next end is what counts.
-        mine = Cell.objects.filter(pk=cell.pk, replay__status=replay.status)
-        if mine.update(ended=replay.status, **columns):
+        mine = {"id": cell.pk, "replay__status": replay.status}
+        with bulk.single():
+            is_mine = statements.change(Cell, mine, {"ended": replay.status, **columns})
+        if is_mine:
             mark_row(cell.row_id)
 
 
 def _columns(replay: Replay) -> dict[str, Any]:
     """A cell's figures: those of the replay, its classes and its latencies."""
-    rows = ReplayEffect.objects.filter(replay=replay).order_by()
-    told = list(rows.values_list("difference", "state", "latency_ms", "effect__duration_ms"))
+    told = _told(replay.pk)
     counts = Counter(difference for difference, *_ in told if difference)
     severities = [Difference(difference).severity for difference in counts]
     answered = [each for each in told if each[1] == CallState.ANSWERED]
@@ -70,9 +102,9 @@ def _of_nothing(replay: Replay) -> int:
 
 def mark_row(row_id: int) -> None:
     """Keep the worst class of a row's cells."""
-    cells = Cell.objects.filter(row=OuterRef("pk")).order_by().values("row")
-    worst = Subquery(cells.annotate(worst=Max("severity")).values("worst"))
-    ExperimentRun.objects.filter(pk=row_id).update(severity=worst)
+    with bulk.single():
+        rows = ExperimentRun.objects.filter(pk=row_id)
+        rows.update(severity=Subquery(_cells_of(OuterRef("pk"))))
 
 
 def reopen(replays: Sequence[int]) -> None:
@@ -86,15 +118,11 @@ def reopen(replays: Sequence[int]) -> None:
 def finish(experiment_id: int) -> bool:
     """Say when the last replay of an experiment has ended and is written down; True the first
     time."""
-    going = Replay.objects.filter(experiment=OuterRef("pk"), status__in=ACTIVE)
-    unsettled = Cell.objects.filter(experiment=OuterRef("pk"), ended="")
-    mine = Experiment.objects.filter(
-        ~Exists(going), ~Exists(unsettled), pk=experiment_id, finished_at=None
-    )
-    if not mine.exists():
+    if not _over_yet(experiment_id):
         return False
     with bulk.turn():  # who is told of its end is written down with it
-        ended = bool(mine.update(finished_at=timezone.now(), fingerprint=""))
+        over = _over(experiment_id)
+        ended = bool(over.update(finished_at=timezone.now(), fingerprint=""))
         if ended:
             events.experiment_ended(experiment_id)
     return ended

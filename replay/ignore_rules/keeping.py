@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from replay.ignore_rules.models import IgnoreRule
 from replay.ignore_rules.rule import MAX_NAME, MEMBERS, BadRule, Rule, made_of
 from replay.review.turns import turn_of
-from runs import bulk
+from runs import bulk, statements
 from runs.accounts.models import Project
 from runs.messages.loose import clean
 
@@ -21,8 +21,9 @@ _TAKEN = "Another rule has this name."
 def rules_of(project_id: int) -> tuple[Rule, ...]:
     """The rules of a project, in the order they were added; one that can be none any more is left
     out."""
-    rows = IgnoreRule.objects.filter(project=project_id).order_by("pk").values(*MEMBERS)
-    return tuple(made for row in rows if (made := made_or_none(row)) is not None)
+    rows = statements.rows(IgnoreRule, MEMBERS, order="id", project_id=project_id)
+    given = (dict(zip(MEMBERS, row, strict=True)) for row in rows)
+    return tuple(made for one in given if (made := made_or_none(one)) is not None)
 
 
 def made_or_none(given: Mapping[str, Any]) -> Rule | None:

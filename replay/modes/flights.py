@@ -10,10 +10,48 @@ import queue
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+RESTS_SECONDS = 2.0
+"""How long a thread waits for its next call: to start one takes longer than many a call."""
+
+
+class _Crew:
+    """Threads that do one thing after another. They are daemons: a process that ends does not wait
+    for them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._resting: list[queue.SimpleQueue[Callable[[], None]]] = []
+
+    def do(self, work: Callable[[], None]) -> None:
+        with self._lock:
+            inbox = self._resting.pop() if self._resting else None
+        if inbox is None:
+            inbox = queue.SimpleQueue()
+            threading.Thread(target=self._serve, args=(inbox,), name="call", daemon=True).start()
+        inbox.put(work)
+
+    def _serve(self, inbox: queue.SimpleQueue[Callable[[], None]]) -> None:
+        while True:
+            try:
+                inbox.get(timeout=RESTS_SECONDS)()
+            except queue.Empty:
+                with self._lock:
+                    if inbox in self._resting:
+                        self._resting.remove(inbox)
+                        return
+                continue  # it was picked a moment ago: its work is on the way
+            with self._lock:
+                self._resting.append(inbox)
+
+
+_crew = _Crew()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +70,17 @@ class Flights(Generic[T, R]):
         self.count = 0
 
     @property
+    def room(self) -> int:
+        return self._parallel - self.count
+
+    @property
     def has_room(self) -> bool:
-        return self.count < self._parallel
+        return self.room > 0
 
     def start(self, tag: T, work: Callable[[], R]) -> None:
-        """Do `work` on a thread. It is a daemon: a process that ends does not wait for it."""
+        """Do `work` on a thread of the crew."""
         self.count += 1
-        threading.Thread(target=self._fly, args=(tag, work), name="call", daemon=True).start()
+        _crew.do(partial(self._fly, tag, work))
 
     def _fly(self, tag: T, work: Callable[[], R]) -> None:
         try:

@@ -11,16 +11,18 @@ import heapq
 import logging
 import random
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from django.conf import settings
 from django.db import DataError
 from django.utils import timezone
 
-from replay import answers, recording, results
+from replay import answers, recording, results, rows
 from replay.compare import Comparison, compare
 from replay.comparing import compared, judged
 from replay.dialects import Answer
@@ -50,7 +52,7 @@ from replay.questions import Controls
 from replay.review import baselines
 from replay.shown import cut
 from replay.wire import wire_of
-from runs import segments
+from runs import segments, statements
 from runs.messages.loose import clean
 from runs.models import NAME, Effect, Family
 from runs.prices import cost_of
@@ -68,10 +70,13 @@ def run(lease: Lease) -> Outcome:
     replay = lease.replay
     provider, model = provider_of(replay)
     lease.beat(now=True)
-    results.open_rows(lease, _rows(lease))
-    results.take_over(lease)
-    limits.give_up(replay.pk)
-    asking = _Asking(lease, provider, model)
+    results.open_like(lease, _row(lease), _calls(lease))
+    open_rows = rows.to_ask(replay.pk)
+    if lease.attempt > 1 or any(row.attempt != lease.attempt for row in open_rows):
+        results.take_over(lease)
+        limits.give_up(replay.pk)
+        open_rows = rows.to_ask(replay.pk)
+    asking = _Asking(lease, provider, model, open_rows)
     asking.drive()
     return asking.told(verdict(lease))
 
@@ -84,55 +89,82 @@ def provider_of(replay: Replay) -> tuple[Provider, str]:
         raise Refused(error.code, str(error), "models") from None
 
 
-def _rows(lease: Lease) -> list[ReplayEffect]:
-    """A row for each call of the plan, allowed as many requests as the plan says."""
-    plan = lease.replay.plan
-    effects = Effect.objects.filter(run=lease.replay.run, family=Family.COMPLETION)
-    named = plan["effects"]
-    wanted = None if named is None else set(named)
-    most = plan["total"] if wanted is None else None
+def _row(lease: Lease) -> ReplayEffect:
+    """What all its rows are like: allowed as many requests as the plan says."""
     times = Controls.of_json(lease.replay.controls).samples
-    return [
-        ReplayEffect(
-            replay=lease.replay,
-            effect_id=pk,
-            seq=seq,
-            state=CallState.PENDING,
-            attempt=lease.attempt,
-            samples=times,
-            calls_allowed=plan["calls"]["attempts_per_call"] * times,
-        )
-        for pk, seq in effects.order_by("seq").values_list("pk", "seq")[:most]
-        if wanted is None or seq in wanted
-    ]
+    return ReplayEffect(
+        replay=lease.replay,
+        state=CallState.PENDING,
+        attempt=lease.attempt,
+        samples=times,
+        calls_allowed=lease.replay.plan["calls"]["attempts_per_call"] * times,
+    )
+
+
+def _calls(lease: Lease) -> list[tuple[int, int]]:
+    """The calls of the plan, each as (key of its effect, its seq)."""
+    plan = lease.replay.plan
+    mine = {"run_id": lease.replay.run_id, "family": Family.COMPLETION.value}
+    effects = statements.rows(Effect, ("id", "seq"), order="seq", **mine)
+    named = plan["effects"]
+    if named is None:
+        return [(pk, seq) for pk, seq in effects[: plan["total"]]]
+    wanted = set(named)
+    return [(pk, seq) for pk, seq in effects if seq in wanted]
+
+
+@dataclass(frozen=True, slots=True)
+class _Broken:
+    """A call that went wrong in our own code, or gave what cannot be stored."""
+
+    error: BaseException | None
+    code: str = "internal_error"
+
+
+Failure = Result | _Broken
 
 
 @dataclass(slots=True)
 class _Waiting:
-    """A row that is to be asked at `due` (monotonic seconds)."""
+    """A row that is to be asked. All that is asked of it at once is a round, of several samples."""
 
     row: ReplayEffect
     call: Call | None = None
     record: dict[str, Any] = field(default_factory=dict)
-    admitted: int | None = None
-    """The call that the provider's limits let through, while it is in flight."""
-    spent: int = 0
-    """Calls of the row before this sample."""
+    flying: int = 0
+    failed: Failure | None = None
+    """The gravest failure of a round; told when all of it has landed."""
+    cost: Decimal | None = None
+    """Of the dearest sample so far."""
+    rounds: int = 0
+    """Since one went well. Each sample has the attempts of a call, whatever was asked before."""
 
 
-def _waiting(row: ReplayEffect) -> _Waiting:
-    """A row that is due. Each sample has the attempts of a call, whatever was asked before it."""
-    return _Waiting(row, spent=row.calls if row.samples > 1 else 0)
+@dataclass(frozen=True, slots=True)
+class _Flight:
+    waiting: _Waiting
+    admitted: int | None
+    """The call that the provider's limits let through."""
+
+
+def _gravity(failure: Failure) -> tuple[int, float]:
+    """What ends the asking counts more than what can be tried again, and a long wait than none."""
+    if isinstance(failure, _Broken):
+        return 2, 0.0
+    assert failure.error is not None
+    return (0, failure.error.retry_after or 0.0) if failure.error.retryable else (1, 0.0)
 
 
 class _Asking:
     """The loop of one attempt: launch what is due, store what lands, until nothing is left."""
 
-    def __init__(self, lease: Lease, provider: Provider, model: str) -> None:
+    def __init__(
+        self, lease: Lease, provider: Provider, model: str, open_rows: Sequence[ReplayEffect]
+    ) -> None:
         self.lease, self.provider, self.model = lease, provider, model
         self.controls = Controls.of_json(lease.replay.controls)
         self.overrides = overrides_of(self.controls, lease.replay.run)
-        self.flights: Flights[_Waiting, Result] = Flights(settings.REPLAY_PARALLEL_CALLS)
+        self.flights: Flights[_Flight, Result] = Flights(settings.REPLAY_PARALLEL_CALLS)
         self.halted = False
         self.gate = limits.gate_of(
             lease.replay.project_id,
@@ -145,9 +177,7 @@ class _Asking:
         self.accepted = baselines.Accepted(lease.replay.project_id)
         self.rules = rules_of(lease.replay.project_id)
         self.attempts = int(lease.replay.plan["calls"]["attempts_per_call"])
-        rows = ReplayEffect.objects.filter(replay=lease.replay).for_list()
-        open_rows = rows.exclude(state__in=(CallState.ANSWERED, CallState.FAILED))
-        self.waiting = [(0.0, row.seq, _waiting(row)) for row in open_rows]
+        self.waiting = [(0.0, row.seq, _Waiting(row)) for row in open_rows]
 
     def drive(self) -> None:
         while self.flights.count or (self.waiting and not self._is_settled()):
@@ -200,46 +230,65 @@ class _Asking:
             return
         call = waiting.call
         assert call is not None
-        if not self._let_through(waiting):
+        through = self._let_through(waiting)
+        if not through:
             return
-        if not results.ask(self.lease, row.pk, segments.compress(call.request_bytes())):
-            self._settle(waiting, None, billed=False)
+        if not results.ask(self.lease, row.pk, segments.compress(call.request_bytes), len(through)):
+            for admitted in through:
+                self._settle(admitted, None, billed=False)
             self._no_call_left(row)
             return
-        row.calls += 1
-        timeout = settings.REPLAY_CALL_TIMEOUT_SECONDS
-        self.flights.start(waiting, lambda: send(call, timeout=timeout))
+        row.calls += len(through)
+        waiting.flying, waiting.rounds = len(through), waiting.rounds + 1
+        ask = partial(send, call, timeout=settings.REPLAY_CALL_TIMEOUT_SECONDS)
+        for admitted in through:
+            self.flights.start(_Flight(waiting, admitted), ask)
 
-    def _let_through(self, waiting: _Waiting) -> bool:
-        """Whether the provider's limits take the call now; else it waits, or all is over."""
+    def _let_through(self, waiting: _Waiting) -> list[int | None]:
+        """The calls of a round that the provider's limits take now, as they know them; of none the
+        row waits, or all is over."""
+        wanted = self._wanted(waiting.row)
         if self.gate is None:
-            return True
-        found = self.gate.admit(self._estimate(waiting.row.effect))
-        if isinstance(found, limits.Admitted):
-            waiting.admitted = found.call_id
-            return True
-        heapq.heappush(self.waiting, (0.0, waiting.row.seq, waiting))
-        if isinstance(found, limits.Spent):
-            self.spent = found
-        else:
-            self.held_until = time.monotonic() + found.seconds
-        return False
+            return [None] * wanted
+        through: list[int | None] = []
+        estimate = self._estimate(waiting)
+        while len(through) < wanted:
+            found = self.gate.admit(estimate)
+            if isinstance(found, limits.Admitted):
+                through.append(found.call_id)
+                continue
+            if isinstance(found, limits.Spent):
+                self.spent = found
+            else:
+                self.held_until = time.monotonic() + found.seconds
+            break
+        if not through:
+            heapq.heappush(self.waiting, (0.0, waiting.row.seq, waiting))
+        return through
 
-    def _estimate(self, effect: Effect | None) -> Decimal | None:
-        """What a call may cost, by the tokens of the recorded one."""
+    def _wanted(self, row: ReplayEffect) -> int:
+        """How many samples of a row are asked at once: what is missing, as far as there is room."""
+        if row.samples == 1:
+            return 1
+        missing = row.samples - ReplaySample.objects.filter(row=row.pk).count()
+        return max(1, min(missing, row.calls_allowed - row.calls, self.flights.room))
+
+    def _estimate(self, waiting: _Waiting) -> Decimal | None:
+        """What a call may cost: by the tokens of the recorded one, and as a sample of it did."""
+        effect = waiting.row.effect
         if effect is None:
             return None
         used = Usage(input=effect.input_tokens, output=effect.output_tokens)
-        return price(used, self.lease.replay, (self.model,), self.provider.priced_as)
+        foreseen = price(used, self.lease.replay, (self.model,), self.provider.priced_as)
+        return max((one for one in (foreseen, waiting.cost) if one is not None), default=None)
 
-    def _settle(self, waiting: _Waiting, answer: Answer | None, *, billed: bool) -> None:
-        if waiting.admitted is None:
+    def _settle(self, admitted: int | None, answer: Answer | None, *, billed: bool) -> None:
+        if admitted is None:
             return
         cost = None
         with suppress(*UNSTORABLE):
             cost = self._usage(answer)["cost"] if answer is not None else None
-        limits.settle(waiting.admitted, cost=cost, answered=answer is not None, billed=billed)
-        waiting.admitted = None
+        limits.settle(admitted, cost=cost, answered=answer is not None, billed=billed)
 
     def _prepare(self, waiting: _Waiting) -> bool:
         """Make the call of a row; one that cannot be made is told and left."""
@@ -265,25 +314,40 @@ class _Asking:
 
     # --- In ----------------------------------------------------------------------------------
 
-    def _land(self, landed: Landed[_Waiting, Result]) -> None:
+    def _land(self, landed: Landed[_Flight, Result]) -> None:
         """Store what came; one that cannot be stored takes no other down with it."""
-        result = landed.result
+        result, waiting = landed.result, landed.tag.waiting
         # A provider that answered by an error bills nothing; without any status nobody knows.
         billed = result is None or result.status is None or result.status < 400
-        self._settle(landed.tag, result.answer if result else None, billed=billed)
+        self._settle(landed.tag.admitted, result.answer if result else None, billed=billed)
+        waiting.flying -= 1
         try:
-            self._take(landed)
+            self._take(waiting, landed)
         except UNSTORABLE as error:
-            self._break(landed.tag.row, error, code="unstorable")
+            self._failed(waiting, _Broken(error, "unstorable"))
+        if waiting.failed is not None and not waiting.flying:
+            self._tell(waiting, waiting.failed)
 
-    def _take(self, landed: Landed[_Waiting, Result]) -> None:
-        waiting, result = landed.tag, landed.result
+    def _take(self, waiting: _Waiting, landed: Landed[_Flight, Result]) -> None:
+        result = landed.result
         if result is None:
-            self._break(waiting.row, landed.error)
+            self._failed(waiting, _Broken(landed.error))
         elif result.answer is not None:
             self._store(waiting, result, result.answer)
         else:
-            self._fail(waiting, result)
+            self._failed(waiting, result)
+
+    def _failed(self, waiting: _Waiting, failure: Failure) -> None:
+        if waiting.failed is None or _gravity(failure) > _gravity(waiting.failed):
+            waiting.failed = failure
+
+    def _tell(self, waiting: _Waiting, failure: Failure) -> None:
+        """Say how a round failed. The samples of it that came are stored by now."""
+        waiting.failed = None
+        if isinstance(failure, _Broken):
+            self._break(waiting.row, failure.error, failure.code)
+        else:
+            self._fail(waiting, failure)
 
     def _store(self, waiting: _Waiting, result: Result, answer: Answer) -> None:
         row, (found, judged) = waiting.row, self._judged(waiting, answer)
@@ -292,11 +356,11 @@ class _Asking:
             "model": clean(answer.model or "")[:NAME],
             "finish_reason": clean(answer.finish_reason or "")[:40],
             **judged,
-            **_exchanged(result),
+            **_exchanged(result, sent=waiting.call),
             **self._usage(answer),
         }
         if row.samples > 1:
-            columns.pop("sent")
+            columns.pop("sent", None)
             differs = self._sample(waiting, columns)
         else:
             differs = results.answer(self.lease, row.pk, **columns) and found.difference.is_change
@@ -304,27 +368,33 @@ class _Asking:
             self.halted = True
 
     def _sample(self, waiting: _Waiting, columns: dict[str, Any]) -> bool:
-        """Store one of several answers, and ask the next; whether all are there and one differs."""
+        """Store one of several answers, and ask for what is missing when its round is over; whether
+        all are there and one differs."""
         row = waiting.row
         all_of_it = [*samples.kept(row), ReplaySample(**columns)]
         number = len(all_of_it)
         together = samples.together(all_of_it) if number >= row.samples else None
-        stored = results.sample(self.lease, row.pk, number, columns, together)
-        if stored and together is None:
-            waiting.spent = row.calls
+        if columns["cost"] is not None:
+            waiting.cost = max(waiting.cost or columns["cost"], columns["cost"])
+        goes_on = waiting.flying > 0 or waiting.failed is not None
+        stored = results.sample(self.lease, row.pk, number, columns, together, goes_on=goes_on)
+        if stored and together is None and not goes_on:
+            waiting.rounds = 0
             heapq.heappush(self.waiting, (0.0, row.seq, waiting))
         return stored and together is not None and Difference(together["difference"]).is_change
 
     def _judged(self, waiting: _Waiting, answer: Answer) -> tuple[Comparison, dict[str, Any]]:
-        key = waiting.row.effect.key if waiting.row.effect else ""
-        rules = of_effect(self.rules, key)
-        return judged(waiting.record, answer, rules, lambda asked: self.accepted.of(key, asked))
+        effect = waiting.row.effect
+        assert effect is not None
+        rules = of_effect(self.rules, effect.key)
+        accepted = partial(self.accepted.of, effect.key)
+        return judged(waiting.record, answer, rules, accepted, effect.content_hash)
 
     def _fail(self, waiting: _Waiting, result: Result) -> None:
         row, error = waiting.row, result.error
         assert error is not None
         most = row.calls_allowed if row.samples == 1 else self.attempts
-        calls = row.calls - waiting.spent
+        calls = row.calls if row.samples == 1 else waiting.rounds
         wait = next_wait(calls, error, most=most, jitter=random.random())
         side = answers.failed_side(error)
         told = {"error_code": side.code[:60], "error_text": clean(error.message)[:MESSAGE]}
@@ -335,7 +405,7 @@ class _Asking:
         recorded = answers.recorded_side(waiting.record)
         columns = {
             **compared(compare(recorded, side), recorded, side),
-            **_exchanged(result),
+            **_exchanged(result, sent=waiting.call),
         }
         if row.samples > 1:
             came = [one.difference for one in samples.kept(row)]
@@ -344,9 +414,7 @@ class _Asking:
             self.lease, row.pk, code=told["error_code"], text=told["error_text"], **columns
         )
 
-    def _break(
-        self, row: ReplayEffect, error: BaseException | None, code: str = "internal_error"
-    ) -> None:
+    def _break(self, row: ReplayEffect, error: BaseException | None, code: str) -> None:
         names = {"replay": self.lease.replay.public_id, "seq": row.seq}
         logger.error("replay.call_broke", extra=names, exc_info=error)
         text = self.provider.masked_text(f"{type(error).__name__}: {error}")
@@ -378,13 +446,15 @@ def price(usage: Usage, replay: Replay, models: tuple[str, ...], provider: str) 
     )
 
 
-def _exchanged(result: Result) -> dict[str, Any]:
+def _exchanged(result: Result, sent: Call | None) -> dict[str, Any]:
+    """What went over the wire; the body as sent only where it is not what the row holds."""
     notes = [
         {"code": note.code, "path": cut(note.path), "message": cut(note.message)}
         for note in result.notes
     ]
+    is_known = sent is not None and sent.request_bytes == result.request_bytes
     return {
-        "sent": segments.compress(result.request_bytes),
+        **({} if is_known else {"sent": segments.compress(result.request_bytes)}),
         "response": segments.compress(result.response_bytes),
         "status_code": result.status,
         "request_id": clean(result.request_id or "")[:NAME],

@@ -4,30 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import QuerySet
 
 from replay.lease import Lease
 from replay.models import CallState, Replay, ReplayEffect, ReplaySample
 from replay.outcome import Outcome
 from replay.questions import Controls
 from replay.results import KEPT_MISMATCHES
-from replay.totals import totals
+from replay.totals import columns_of, sums_of
+from runs.prepared import prepared
 
 
 def verdict(lease: Lease) -> Outcome:
     """The outcome of the rows as they are now; a cancelled replay keeps what it has."""
     replay = lease.replay
-    states = _states(replay)
-    answered, failed = states[CallState.ANSWERED], states[CallState.FAILED]
-    open_calls = sum(states.values()) - answered - failed
-    columns = {**totals(replay), "done": answered + failed}
-    columns |= _judged(replay, columns["changed"], whole=not failed and not open_calls)
+    sums = sums_of(replay)
+    answered, failed = sums["answered"], sums["failed"]
+    open_calls = sums["rows"] - answered - failed
+    columns = {**columns_of(replay, sums), "done": answered + failed}
+    columns |= _judged(replay, sums, whole=not failed and not open_calls)
     if not failed and not open_calls:
         return Outcome("succeed", columns)
     if open_calls:
         stopped = Controls.of_json(replay.controls).strict and columns["changed"]
         code = "stopped_at_difference" if stopped else "not_all_asked"
-        text = f"{open_calls} of {sum(states.values())} calls were not asked."
+        text = f"{open_calls} of {sums['rows']} calls were not asked."
         return Outcome("part", columns, code, text)
     if answered or ReplaySample.objects.filter(row__replay=replay).exists():
         text = f"{failed} of {answered + failed} calls have no answer."
@@ -37,42 +38,49 @@ def verdict(lease: Lease) -> Outcome:
 
 def anew(replay: Replay) -> dict[str, Any]:
     """The columns that sum up a replay that is over, when its rows were compared anew."""
-    states, columns = _states(replay), totals(replay)
-    whole = states[CallState.ANSWERED] == sum(states.values())
-    return columns | _judged(replay, columns["changed"], whole=whole)
+    sums = sums_of(replay)
+    whole = sums["answered"] == sums["rows"]
+    return columns_of(replay, sums) | _judged(replay, sums, whole=whole)
 
 
-def _states(replay: Replay) -> dict[str, int]:
-    rows = ReplayEffect.objects.filter(replay=replay).values_list("state")
-    return {**dict.fromkeys(CallState.values, 0), **dict(rows.annotate(Count("pk")))}
-
-
-def _judged(replay: Replay, changed: int, *, whole: bool) -> dict[str, Any]:
+def _judged(replay: Replay, sums: dict[str, Any], *, whole: bool) -> dict[str, Any]:
     """`identical` is unknown while answers are missing, unless one that came differs."""
-    rows = ReplayEffect.objects.filter(replay=replay, state=CallState.ANSWERED)
-    identical = False if rows.changed().exists() else True if whole else None
+    identical = False if sums["changed_answers"] else True if whole else None
     return {
         "identical": identical,
         "faithful": identical,
-        "mismatches": _mismatches(replay),
-        "mismatch_count": changed,
+        "mismatches": _mismatches(replay) if sums["changed"] else [],
+        "mismatch_count": sums["changed"],
     }
 
 
 def _mismatches(replay: Replay) -> list[dict[str, Any]]:
-    rows = ReplayEffect.objects.filter(replay=replay).changed().for_list()[:KEPT_MISMATCHES]
-    return [_mismatch(row) for row in rows]
+    return [_mismatch(*row) for row in _changed(replay.pk)]
 
 
-def _mismatch(row: ReplayEffect) -> dict[str, Any]:
-    first = row.changes[0] if row.changes else {}
-    failed = row.state == CallState.FAILED
+@prepared
+def _changed(replay_id: int) -> QuerySet[ReplayEffect, tuple[Any, ...]]:
+    rows = ReplayEffect.objects.filter(replay_id=replay_id).changed().order_by("seq")
+    told = ("seq", "state", "difference", "summary", "error_text", "changes", "effect__effect_id")
+    return rows.values_list(*told)[:KEPT_MISMATCHES]
+
+
+def _mismatch(
+    seq: int,
+    state: str,
+    difference: str,
+    summary: str,
+    error: str,
+    changes: list[dict[str, Any]],
+    effect_id: str | None,
+) -> dict[str, Any]:
+    first = changes[0] if changes else {}
     return {
-        "kind": "error" if failed else "content_changed",
-        "class": row.difference,
-        "text": f"#{row.seq}: {row.summary or row.error_text}"[:400],
-        "seq": row.seq,
-        "effect_id": row.effect.effect_id if row.effect else "",
+        "kind": "error" if state == CallState.FAILED else "content_changed",
+        "class": difference,
+        "text": f"#{seq}: {summary or error}"[:400],
+        "seq": seq,
+        "effect_id": effect_id or "",
         "path": first.get("path", ""),
         "expected": first.get("recorded"),
         "found": first.get("replayed"),

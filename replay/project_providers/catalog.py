@@ -14,6 +14,7 @@ from replay.providers import BadModel, Provider, choose, providers_from_env
 from replay.providers.addresses import Policy
 from replay.providers.catalog import base_name
 from replay.providers.kinds import KINDS
+from runs import statements
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ def catalog_of(project_id: int) -> Catalog:
     """Read anew each time: a key that was taken away is not used again."""
     ready = providers_from_env(os.environ)
     broken: dict[str, BadModel] = {}
-    rows = list(ProjectProvider.objects.filter(project_id=project_id))
+    rows = statements.objects(ProjectProvider, project_id=project_id)
     for row in rows:
         ready.pop(row.name, None)
         try:

@@ -18,6 +18,7 @@ from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
 from replay.project_providers.models import ProjectProvider, ProviderCall
+from runs import bulk
 
 WINDOW = timedelta(seconds=60)
 LOOK_AGAIN_SECONDS = 0.1
@@ -175,7 +176,7 @@ def give_up(replay_id: int) -> None:
 
 def gate_of(project_id: int, name: str, replay_id: int, timeout: float) -> Gate | None:
     """The gate of a project's provider, None where it has no limits or is the environment's."""
-    row = ProjectProvider.objects.filter(project_id=project_id, name=name).first()
+    row = bulk.get(ProjectProvider, project_id=project_id, name=name)
     return Gate(row.pk, replay_id, timeout) if row is not None and row.has_limits else None
 
 

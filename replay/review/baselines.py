@@ -24,14 +24,38 @@ from rewyn_sdk.errors import DecodeError
 from rewyn_sdk.facts import as_object
 from rewyn_sdk.match import normalised
 from runs import bulk
+from runs.prepared import prepared
 
 BATCH = 500
+KEPT_NAMES = 4096
+_asked: dict[str, str] = {}
 MOST = 20
 """Accepted answers of one request that a new answer is held against, the newest."""
 
 
-def request_hash(record: Mapping[str, Any]) -> str:
-    """The name of what a record asked: as matching compares it, so ids of calls do not matter."""
+@prepared
+def _keys(project_id: int) -> QuerySet[Baseline, str]:
+    held = Baseline.objects.holding().filter(project_id=project_id)
+    return held.values_list("effect_key", flat=True).distinct()
+
+
+def request_hash(record: Mapping[str, Any], content: str = "") -> str:
+    """The name of what a record asked: as matching compares it, so ids of calls do not matter.
+
+    `content` is the hash of the record's bytes, where that is known: with it the name is found once
+    for all that answer the same record.
+    """
+    if content in _asked:
+        return _asked[content]
+    name = _request_hash(record)
+    if content:
+        if len(_asked) >= KEPT_NAMES:
+            _asked.clear()
+        _asked[content] = name
+    return name
+
+
+def _request_hash(record: Mapping[str, Any]) -> str:
     kind = as_object(record.get("kind"))
     with suppress(DecodeError):  # of an older shape: as it stands
         kind = normalised(kind)
@@ -54,14 +78,15 @@ class Accepted:
     """The baselines of a project as one replay meets them: a project without any costs a query."""
 
     def __init__(self, project_id: int) -> None:
-        self.holding = Baseline.objects.holding().filter(project_id=project_id)
-        self._keys = set(self.holding.values_list("effect_key", flat=True).distinct())
+        self._project_id = project_id
+        self._keys = set(_keys(project_id))
 
     def of(self, effect_key: str, asked: str) -> Sequence[Baseline]:
         """The accepted answers to a request, newest first."""
         if effect_key not in self._keys:
             return ()
-        of_request = self.holding.filter(effect_key=effect_key, request_hash=asked)
+        holding = Baseline.objects.holding().filter(project_id=self._project_id)
+        of_request = holding.filter(effect_key=effect_key, request_hash=asked)
         return list(of_request.order_by("-pk")[:MOST])
 
 

@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-from django.db.models import Count, F, Model, QuerySet
+from django.db.models import Count, F, Model
 from django.db.models.functions import Greatest
 
 from replay.review.models import COUNTED, Cluster, Divergence, State
 from replay.review.turns import turn_of
-from runs import bulk
+from runs import bulk, statements
 from runs.models import Run
 
 M = TypeVar("M", bound=Model)
@@ -20,19 +20,23 @@ BATCH = 500
 
 def move(state: str, *, clusters: Mapping[int, int], runs: Mapping[int, int] | None = None) -> None:
     """Move a state's numbers of clusters and, of open ones, of runs; many rows a statement."""
-    _move(Cluster.objects.all(), f"{state}_count", clusters)
+    _move(Cluster, f"{state}_count", clusters)
     if state == State.OPEN and runs:
-        _move(Run.everything.all(), "to_review", runs)
+        _move(Run, "to_review", runs)
 
 
-def _move(rows: QuerySet[M], column: str, changes: Mapping[int, int]) -> None:
+def _move(model: type[Model], column: str, changes: Mapping[int, int]) -> None:
     by_change: dict[int, list[int]] = defaultdict(list)
     for pk, change in changes.items():
         by_change[change].append(pk)
     for change, ids in by_change.items():
         for start in range(0, len(ids) if change else 0, BATCH):
-            some = rows.filter(pk__in=sorted(ids)[start : start + BATCH])
-            some.update(**{column: Greatest(F(column) + change, 0)})
+            some = tuple(sorted(ids)[start : start + BATCH])
+            if change > 0:
+                statements.change(model, {"id": some}, add={column: change})
+            else:
+                less = Greatest(F(column) + change, 0)
+                model._base_manager.filter(pk__in=some).update(**{column: less})
 
 
 def recount(clusters: Iterable[int]) -> None:

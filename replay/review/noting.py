@@ -20,10 +20,13 @@ from replay.review.counts import move
 from replay.review.models import Cluster, Divergence, EventKind, ReviewEvent, State
 from replay.review.people import Decider
 from replay.review.turns import minimum_of, turn_of
-from runs import bulk
+from replay.rows import with_effects
+from runs import bulk, statements
 
 BATCH = 500
-OVER = (CallState.ANSWERED, CallState.FAILED)
+OVER = (CallState.ANSWERED.value, CallState.FAILED.value)
+_NEEDED = ("id", "replay_id", "effect_id", "seq", "state", "difference", "summary", "error_text",
+           "cause", "changes", "answer")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,8 @@ class Found:
 def note(replay: Replay, because: Ruled | None = None) -> None:
     """Make divergences of a replay's rows, from the project's minimum class up. What changed did so
     by a retry, or `because` rules were applied."""
-    known = list(_current(replay).values_list("seq", flat=True))
+    current = statements.rows(Divergence, ("seq",), replay_id=replay.pk, is_current=True)
+    known = [seq for (seq,) in current]
     seen = {one.row.seq: one for one in _seen(replay, minimum_of(replay.project_id), known)}
     if not seen and not known:
         return
@@ -74,15 +78,16 @@ def _current(replay: Replay) -> QuerySet[Divergence]:
 
 def _seen(replay: Replay, minimum: Difference, known: Sequence[int]) -> Iterator[Seen]:
     """Rows from the minimum up, and those noted before, whatever the minimum was then."""
-    graver = [each.value for each in Difference if each.severity >= minimum.severity]
-    changes = [each.value for each in Difference if each.is_change]
-    wanted = Q(difference__in=graver) | Q(difference__in=changes, seq__in=known)
-    rows = ReplayEffect.objects.filter(wanted, replay=replay, state__in=OVER)
-    rows = rows.select_related("effect").only(
-        "replay_id", "seq", "state", "difference", "summary", "error_text", "cause", "changes",
-        "answer", "effect__key",
-    )  # fmt: skip
-    for row in rows.order_by("seq"):
+    graver = tuple(each.value for each in Difference if each.severity >= minimum.severity)
+    if known:
+        changes = [each.value for each in Difference if each.is_change]
+        wanted = Q(difference__in=graver) | Q(difference__in=changes, seq__in=known)
+        some = ReplayEffect.objects.filter(wanted, replay=replay, state__in=OVER)
+        rows = list(some.only(*_NEEDED).order_by("seq"))
+    else:
+        mine = {"replay_id": replay.pk, "state": OVER, "difference": graver}
+        rows = statements.objects(ReplayEffect, _NEEDED, order="seq", **mine)
+    for row in with_effects(rows, ("id", "key")):
         cause = tuple(row.cause) if row.cause is not None else _by_paths(row)
         key = row.effect.key if row.effect else ""
         digest = clusters.digest(row.difference, replay.run.agent, key, cause)
@@ -102,7 +107,9 @@ def _fingerprint(row: ReplayEffect, digest: str) -> str:
 def _held_against(replay: Replay, seen: dict[int, Seen]) -> Found:
     """What is new, what a retry changed, and what it mended. A verdict stays with its answer."""
     found, left = Found(), dict(seen)
-    known = {one.seq: one for one in _current(replay)}
+    known = {
+        one.seq: one for one in statements.objects(Divergence, replay_id=replay.pk, is_current=True)
+    }
     over = _over(replay, [seq for seq in known if seq not in seen])
     for seq, divergence in known.items():
         now = left.pop(seq, None)
@@ -130,10 +137,10 @@ def _over(replay: Replay, seqs: Sequence[int]) -> set[int]:
 def _write(replay: Replay, found: Found, because: Ruled | None) -> None:
     ids = _clusters(replay, [*found.new, *(seen for _, seen in found.changed)])
     changes: Counter[int] = Counter()
-    gone = [one.pk for one in (*found.replaced, *found.resolved)]
-    Divergence.objects.filter(pk__in=gone).update(is_current=False, version=F("version") + 1)
-    resolved = Divergence.objects.filter(pk__in=[one.pk for one in found.resolved])
-    resolved.update(state=State.RESOLVED)
+    if gone := [one.pk for one in (*found.replaced, *found.resolved)]:
+        Divergence.objects.filter(pk__in=gone).update(is_current=False, version=F("version") + 1)
+        resolved = Divergence.objects.filter(pk__in=[one.pk for one in found.resolved])
+        resolved.update(state=State.RESOLVED)
     for divergence in found.resolved:
         changes[divergence.cluster_id] -= 1
     for divergence, seen in found.changed:
@@ -141,7 +148,7 @@ def _write(replay: Replay, found: Found, because: Ruled | None) -> None:
         changes[ids[seen.digest]] += 1
         _change(divergence, seen, ids[seen.digest])
     made = [_divergence(replay, seen, ids[seen.digest]) for seen in found.new]
-    Divergence.objects.bulk_create(made, batch_size=BATCH)
+    statements.create(made)
     changes.update(one.cluster_id for one in made)
     _tell(found, because)
     more = len(made) - len(found.resolved)
@@ -152,13 +159,13 @@ def _clusters(replay: Replay, seen: Sequence[Seen]) -> dict[str, int]:
     """The clusters of what was seen, by digest; those not there yet are made."""
     by_digest = {one.digest: one for one in seen}
     rows = [_cluster(replay, one) for one in by_digest.values()]
-    Cluster.objects.bulk_create(rows, batch_size=BATCH, ignore_conflicts=True)
-    mine = Cluster.objects.filter(project_id=replay.project_id)
+    statements.create(rows, ignore=True)
     ids: dict[str, int] = {}
     names = list(by_digest)
     for start in range(0, len(names), BATCH):
-        some = mine.filter(digest__in=names[start : start + BATCH])
-        ids |= dict(some.values_list("digest", "pk"))
+        some = tuple(names[start : start + BATCH])
+        mine: dict[str, Any] = {"project_id": replay.project_id, "digest": some}
+        ids |= dict(tuple(row) for row in statements.rows(Cluster, ("digest", "id"), **mine))
     return ids
 
 
@@ -214,7 +221,8 @@ def _tell(found: Found, because: Ruled | None) -> None:
         )
         for kind, one, difference in told
     ]
-    ReviewEvent.objects.bulk_create(events, batch_size=BATCH)
+    if events:
+        ReviewEvent.objects.bulk_create(events, batch_size=BATCH)
 
 
 def _ruled(because: Ruled, one: Divergence, difference: str) -> dict[str, Any]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from django.db.models import F
-
 from replay.differences import Difference
 from replay.review.models import MINIMUM, ReviewRules
-from runs import bulk
+from runs import bulk, statements
 
 
 def turn_of(project_id: int) -> None:
     """The first statement of such a transaction: it locks, so that no two wait for each other."""
-    mine = ReviewRules.objects.filter(project_id=project_id)
-    if not mine.update(turn=F("turn") + 1):
-        ReviewRules.objects.bulk_create([ReviewRules(project_id=project_id)], ignore_conflicts=True)
-        mine.update(turn=F("turn") + 1)
+    if not statements.change(ReviewRules, {"project_id": project_id}, add={"turn": 1}):
+        statements.create([ReviewRules(project_id=project_id)], ignore=True)
+        statements.change(ReviewRules, {"project_id": project_id}, add={"turn": 1})
 
 
 def minimum_of(project_id: int) -> Difference:

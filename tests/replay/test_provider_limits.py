@@ -11,7 +11,7 @@ from django.db import connection
 from django.utils import timezone
 
 from replay import jobs
-from replay.models import ProjectProvider, ProviderCall, Replay, ReplayEffect
+from replay.models import ProjectProvider, ProviderCall, Replay, ReplayEffect, ReplaySample
 from replay.project_providers import limits
 from replay.project_providers.limits import Admitted, Gate, Spent, Wait
 from replay.project_providers.sealing import seal
@@ -206,6 +206,18 @@ def test_workers_that_ask_together_stay_within_the_limit(gate):
         thread.join()
     assert sum(isinstance(one, Admitted) for one in found) == 3
     assert ProviderCall.objects.count() == 3
+
+
+def test_samples_of_a_call_stay_within_what_the_provider_takes(own, run):
+    own(parallel=2, replay_budget=EACH * 3)
+    first = run.effects.filter(family="completion").earliest("seq").seq
+    asked = {"run": run.external_id, "models": ["acme:gpt-4o"], "samples": 4, "effects": [first]}
+    queued = start(run, read_question(asked), jobs.Asker()).replays[0]
+    jobs.run_job(queued.public_id)
+    done = Replay.objects.get(pk=queued.pk)
+    assert (done.status, done.error_code, done.calls) == ("partial", "budget_replay", 3)
+    assert (ReplaySample.objects.count(), len(own.fake.asked)) == (3, 3)
+    assert own.fake.peak <= 2
 
 
 def test_without_limits_nothing_is_counted(own, replay):

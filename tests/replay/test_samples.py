@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+
 import factories
 import pytest
 
 from replay import jobs
 from replay.ignore_rules import applying, keeping
 from replay.models import Divergence, Replay, ReplayEffect, ReplaySample
-from replay.modes import samples
+from replay.modes import prompt, samples
+from replay.providers import send
 from replay.questions import read_question
 from replay.review.people import Decider
 from replay.start import plans, start
@@ -68,7 +71,8 @@ def test_a_number_of_samples_that_cannot_be_is_refused(wrong):
     assert refused.value.field == "samples"
 
 
-def test_the_row_is_the_worst_and_says_the_spread(run, provider, api):
+def test_the_row_is_the_worst_and_says_the_spread(run, provider, api, settings):
+    settings.REPLAY_PARALLEL_CALLS = 1
     fake = provider({"times": 2, **SAME}, {"times": 1, **OTHER}, SAME)
     replay = done(asked(run, samples=4, effects=[1]))
     row = replay.rows.get()
@@ -126,7 +130,7 @@ def _die(kept):
 
 
 def test_each_sample_has_the_attempts_of_a_call(run, provider, settings):
-    settings.REPLAY_CALL_ATTEMPTS = 2
+    settings.REPLAY_CALL_ATTEMPTS, settings.REPLAY_PARALLEL_CALLS = 2, 1
     fake = provider(
         {"times": 1, **BUSY}, {"times": 1, **SAME}, {"times": 1, **BUSY}, {"times": 1, **SAME}
     )
@@ -134,7 +138,10 @@ def test_each_sample_has_the_attempts_of_a_call(run, provider, settings):
     assert (replay.status, len(fake.asked), replay.rows.get().calls) == ("succeeded", 4, 4)
 
 
-def test_a_sample_that_fails_keeps_those_before_it_and_is_asked_again_alone(run, provider):
+def test_a_sample_that_fails_keeps_those_before_it_and_is_asked_again_alone(
+    run, provider, settings
+):
+    settings.REPLAY_PARALLEL_CALLS = 1
     fake = provider({"times": 2, **SAME}, {"times": 1, **BROKEN}, SAME)
     replay = done(asked(run, samples=4, effects=[1]))
     row = replay.rows.get()
@@ -143,6 +150,37 @@ def test_a_sample_that_fails_keeps_those_before_it_and_is_asked_again_alone(run,
     assert (done(replay).status, len(fake.asked)) == ("succeeded", 5)
     row.refresh_from_db()
     assert (row.difference, row.spread, row.error_code) == ("same", {"same": 4}, "")
+
+
+def test_samples_of_a_call_are_asked_beside_each_other(run, provider, monkeypatch):
+    provider(SAME)
+    together = threading.Barrier(4, timeout=20)
+    monkeypatch.setattr(prompt, "send", lambda *a, **k: together.wait() * 0 or send(*a, **k))
+    replay = done(asked(run, samples=4, effects=[1]))
+    assert (replay.status, replay.calls, replay.rows.get().spread) == ("succeeded", 4, {"same": 4})
+    assert [one.number for one in samples.kept(replay.rows.get())] == [1, 2, 3, 4]
+
+
+def test_of_those_asked_together_one_that_fails_takes_no_other_along(run, provider):
+    fake = provider({"times": 1, **BROKEN}, {"times": 2, **USING}, {"times": 1, **BUSY}, USING)
+    replay = done(asked(run, samples=4, effects=[1]))
+    row = replay.rows.get()
+    assert (row.state, row.error_code, row.spread) == (
+        "failed",
+        "http_400",
+        {"same": 2, "error": 1},
+    )
+    assert (replay.status, replay.input_tokens, len(fake.asked)) == ("partial", 2000, 4)
+    assert jobs.retry(replay)
+    assert (done(replay).status, len(fake.asked)) == ("succeeded", 6)
+
+
+def test_those_that_are_to_be_asked_again_are_asked_alone(run, provider):
+    fake = provider({"times": 2, **BUSY}, SAME)
+    replay = done(asked(run, samples=4, effects=[1]))
+    row = replay.rows.get()
+    assert (replay.status, row.spread, row.calls) == ("succeeded", {"same": 4}, 6)
+    assert len(fake.asked) == 6
 
 
 def test_one_sample_is_a_replay_as_it_was(run, provider):
@@ -158,7 +196,8 @@ def test_strict_stops_when_a_call_is_through(run, provider):
     assert (replay.rows.get().spread, len(fake.asked)) == ({"facts": 2}, 2)
 
 
-def test_the_page_steps_through_samples(run, provider, member_client):
+def test_the_page_steps_through_samples(run, provider, member_client, settings):
+    settings.REPLAY_PARALLEL_CALLS = 1
     provider({"times": 1, **SAME}, OTHER)
     replay = done(asked(run, samples=2, effects=[1]))
     address = f"/p/acme/replays/{replay.public_id}?at=1"
@@ -189,7 +228,8 @@ def test_the_form_of_an_experiment_takes_samples(run, provider, member_client):
     assert "from 1 to 20" in member_client.get(f"{address}99").text
 
 
-def test_rules_are_applied_to_every_sample(run, provider, project):
+def test_rules_are_applied_to_every_sample(run, provider, project, settings):
+    settings.REPLAY_PARALLEL_CALLS = 1
     provider({"times": 1, **SAME}, OTHER)
     replay = done(asked(run, samples=2, effects=[1]))
     keeping.add(project, {"name": "amounts", "pattern": "[0-9]+ EUR"}, "Ada")

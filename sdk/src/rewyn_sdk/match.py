@@ -9,7 +9,7 @@ null members.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,7 +124,9 @@ def _without_nulls(value: Any) -> Any:
 
 def _renamed(effect: dict[str, Any]) -> dict[str, Any]:
     """Rig-made call ids become a count of their first appearances, wherever a string has them."""
-    local = {found for found in _local_ids(effect) if found}
+    local: set[str] = set()
+    _find_local_ids(effect, local)
+    local.discard("")
     if not local:
         return effect
     ids = re.compile("|".join(map(re.escape, sorted(local, key=len, reverse=True))))
@@ -137,15 +139,13 @@ def _renamed(effect: dict[str, Any]) -> dict[str, Any]:
     return renamed
 
 
-def _local_ids(value: Any) -> Iterator[str]:
-    if isinstance(value, list):
-        for item in value:
-            yield from _local_ids(item)
-    elif isinstance(value, dict):
-        if len(value) == 1 and isinstance(value.get("local"), str):
-            yield value["local"]
-        for item in value.values():
-            yield from _local_ids(item)
+def _find_local_ids(value: Any, found: set[str]) -> None:
+    inside = value.values() if isinstance(value, dict) else value
+    if len(value) == 1 and isinstance(value, dict) and isinstance(value.get("local"), str):
+        found.add(value["local"])
+    for item in inside:
+        if isinstance(item, dict | list):
+            _find_local_ids(item, found)
 
 
 def _with_strings(value: Any, change: Any) -> Any:
