@@ -85,8 +85,9 @@ def judge(seen: list[Kept], fake: FakeProvider) -> dict[str, int]:
     for row in rows.filter(state="answered"):
         call = (row.replay.model, body_of(row.sent))
         answered[call] = max(answered.get(call, 0.0), last[row.pk][1])  # two may ask the same
+    whole = [one for one in fake.asked if one.body is not None]  # a kill may cut one short
     again = sum(
-        one.at > answered.get((one.body["model"], spelled(one.body)), one.at) for one in fake.asked
+        one.at > answered.get((one.body["model"], spelled(one.body)), one.at) for one in whole
     )
     unanswered = rows.exclude(state="answered").count()
     interrupted = sum(rows.values_list("interruptions", flat=True))
