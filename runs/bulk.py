@@ -261,8 +261,11 @@ class _Counted:
 
 @lru_cache(64)
 def spelled(sql: str) -> str:
-    """The statement with the marks of this database's driver."""
-    return sql if connection.vendor == "postgresql" else sql.replace("%s", "?")
+    """The statement with the marks of this database's driver; a percent sign of its own is
+    doubled in it."""
+    if connection.vendor == "postgresql":
+        return sql
+    return "%".join(part.replace("%s", "?") for part in sql.split("%%"))
 
 
 def _copy(model: type[models.Model], columns: Sequence[str], rows: Iterable[Row]) -> None:

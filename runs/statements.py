@@ -78,7 +78,7 @@ def change(
     given = [_plain(one) for some in (values, add, unless_set) for one in some.values()]
     [new] = as_stored(model, (*names, *add, *unless_set), [given])
     with cursor() as one:
-        count: int = one.execute(spelled(sql), [*new, *_asked_prepared(asked)]).rowcount
+        count: int = one.execute(spelled(sql), [*new, *asked]).rowcount
     return count
 
 
@@ -112,28 +112,25 @@ def _plain(one: Any) -> Any:
     return one.pk if isinstance(one, models.Model) else one
 
 
-Tests = tuple[tuple[str, int], ...]
-"""What is compared, and with how many values: one of several, one, or none (is null)."""
+Tests = tuple[tuple[str, int | None], ...]
+"""What is compared, and with how many values one of which it has to be; None: it has to be null."""
 
 
 def _asked(equal: Mapping[str, Any]) -> tuple[Tests, list[Any]]:
-    tests: list[tuple[str, int]] = []
+    tests: list[tuple[str, int | None]] = []
     values: list[Any] = []
     for name, value in equal.items():
-        if isinstance(value, tuple):
-            tests.append((name, len(value)))
-            values += value
-        elif value is None:
-            tests.append((name, 0))
-        else:
-            tests.append((name, 1))
-            values.append(value)
+        some = value if isinstance(value, tuple) else (value,)
+        tests.append((name, None if value is None else len(some)))
+        values += [_compared(one) for one in some if value is not None]
     return tuple(tests), values
 
 
-def _asked_prepared(values: Iterable[Any]) -> list[Any]:
-    sqlite = connection.vendor == "sqlite"
-    return [sqlite_moment(v) if sqlite and isinstance(v, datetime) else v for v in values]
+def _compared(one: Any) -> Any:
+    """A value as the column it is held against has it."""
+    if isinstance(one, datetime) and connection.vendor == "sqlite":
+        return sqlite_moment(one)
+    return _plain(one)
 
 
 @lru_cache(64)
@@ -178,7 +175,7 @@ def _where(model: type[models.Model], tests: Tests) -> str:
     return " WHERE " + " AND ".join(_test(model, name, count) for name, count in tests)
 
 
-def _test(model: type[models.Model], name: str, count: int) -> str:
+def _test(model: type[models.Model], name: str, count: int | None) -> str:
     quote = connection.ops.quote_name
     through, _, other = name.partition("__")
     if other:
@@ -188,8 +185,8 @@ def _test(model: type[models.Model], name: str, count: int) -> str:
         also = _test(key.related_model, other, count)
         return f"EXISTS (SELECT 1 FROM {table} WHERE {held} AND {also})"
     column = f"{quote(model._meta.db_table)}.{quote(column_of(model, name))}"
-    if count == 0:
-        return f"{column} IS NULL"
+    if not count:
+        return f"{column} IS NULL" if count is None else "1 = 0"
     return f"{column} = %s" if count == 1 else f"{column} IN ({', '.join(['%s'] * count)})"
 
 

@@ -66,24 +66,26 @@ async def _ask(call: Call, exchange: Exchange, timeout: float) -> None:
         "model_settings": settings_of(call.prompt, call.dialect, timeout),
         "model_request_parameters": parameters_of(call.prompt, call.dialect),
     }
-    kit, key = None, _key(call, timeout)
+    key = _key(call, timeout)
+    kit = _shelf.take(key, lambda: _Kit(call, timeout)) if key else _Kit(call, timeout)
+    went_well = False
     try:
-        kit = _shelf.take(key, lambda: _Kit(call, timeout)) if key else _Kit(call, timeout)
         kit.use_for(exchange)
         async with asyncio.timeout(timeout):
-            if not call.streams:
-                await model_request(kit.model, **asked)
-                return
-            async with model_request_stream(kit.model, **asked) as stream:
-                async for _ in stream:
-                    pass
-    finally:
-        if kit is not None:
-            kit.leave()
-            if key:
-                _shelf.put_back(key, kit)
+            if call.streams:
+                async with model_request_stream(kit.model, **asked) as stream:
+                    async for _ in stream:
+                        pass
             else:
-                await kit.close()
+                await model_request(kit.model, **asked)
+        went_well = True
+    finally:
+        kit.leave()
+        # What a call that was cut short leaves behind belongs to this loop, which ends with it.
+        if key and went_well:
+            _shelf.put_back(key, kit)
+        else:
+            await kit.close()
 
 
 def _key(call: Call, timeout: float) -> Hashable | None:

@@ -8,8 +8,6 @@ environment is used on this way: it would resolve the name by itself.
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -50,17 +48,8 @@ def policy_of(policy: Policy | None, url: str) -> Policy | None:
     if policy is not None:
         return policy
     host = urlsplit(url).hostname or ""
-    if not _names_proxies():
-        return Policy(private=True)
     proxied = bool(getproxies().keys() & {"http", "https", "all"}) and not proxy_bypass(host)
     return None if proxied else Policy(private=True)
-
-
-def _names_proxies() -> bool:
-    """Whether the environment may name a proxy; `getproxies` reads all of it each time."""
-    if sys.platform != "linux":
-        return True
-    return any(name[-6:].lower() == b"_proxy" for name in os.environb)
 
 
 class Pinned(httpx2.HTTPTransport):
@@ -90,15 +79,11 @@ class AsyncPinned(httpx2.AsyncHTTPTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         host, tried = request.url.host, []
-        for address in await self._judged(request):
+        judged = asyncio.to_thread(_addresses, request, self._policy, self._resolve)
+        for address in await judged:
             _aim(request, address, host)
             try:
                 return await super().handle_async_request(request)
             except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
                 tried.append(error)
         raise tried[-1]
-
-    async def _judged(self, request: httpx2.Request) -> list[str]:
-        if request.url.host.rpartition(".")[2].isdecimal():  # no name: nobody has to be asked
-            return _addresses(request, self._policy, self._resolve)
-        return await asyncio.to_thread(_addresses, request, self._policy, self._resolve)

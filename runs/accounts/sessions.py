@@ -11,7 +11,9 @@ from runs import bulk
 
 class SessionStore(db.SessionStore):
     def _get_session_from_db(self) -> Session | None:
-        found = bulk.get(Session, session_key=self.session_key)
+        key = str(self.session_key)
+        # A cookie may hold anything, such as a NUL that no text column takes.
+        found = bulk.get(Session, session_key=key) if key.isalnum() else None
         if found is not None and found.expire_date > timezone.now():
             return found
         self._session_key = None

@@ -1,6 +1,7 @@
 """NUL, half characters and floods of text in any field: an error on the form, never a 500."""
 
 import pytest
+from django.conf import settings
 from django.test import Client
 
 from runs.accounts import links
@@ -76,3 +77,9 @@ def test_bad_number_in_the_connect_page_is_left_out(owner, after):
 def test_numbers_no_row_can_have_are_404(owner, number):
     assert owner.post(f"/p/acme/keys/{number}/revoke").status_code == 404
     assert owner.post(f"/p/acme/members/{number}/remove").status_code == 404
+
+
+@pytest.mark.parametrize("cookie", ['"aaaaaaaaaaaa\\000"', "a" * 5000, "aaaa%s'?aaaa"])
+def test_a_session_that_none_can_be_is_nobodys(client, project, cookie):
+    answer = client.get("/p/acme/runs", HTTP_COOKIE=f"{settings.SESSION_COOKIE_NAME}={cookie}")
+    assert (answer.status_code, answer["Location"].partition("?")[0]) == (302, "/sign-in")

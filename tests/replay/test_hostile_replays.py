@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from urllib.parse import quote
 
 import pytest
 from django.db import DataError
@@ -194,3 +195,21 @@ def test_an_unknown_address_of_the_api_answers_in_its_shape(client, db, path, me
 def test_the_documentation_is_only_read(client, db, path):
     assert client.options(path).status_code == 405
     assert client.get(path).status_code == 200
+
+
+@pytest.mark.parametrize("number", ["9223372036854775808", "9" * 30, "-1", "a\0b", "%s"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "review?assignee={}",
+        "review?after=3.{}",
+        "review?cluster={}",
+        "runs?after=1767225600000000.{}",
+        "runs?agent={}",
+        "runs/run-1?at={}",
+        "runs/run-1/steps?at=1&until={}",
+    ],
+)
+def test_a_number_no_column_takes_breaks_no_page(run, member_client, address, number):
+    told = f"/p/acme/{address.format(quote(number))}"
+    assert member_client.get(told).status_code in (200, 302, 400, 404)
