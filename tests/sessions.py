@@ -9,7 +9,7 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.contrib.sessions.backends.db import SessionStore
 from django.test import Client
 
-BACKEND = "django.contrib.auth.backends.ModelBackend"
+BACKEND = "runs.accounts.backends.SignedIn"
 
 
 def session_of(user: Any) -> str:

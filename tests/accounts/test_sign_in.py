@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from axes.models import AccessAttempt
 from django.conf import settings
+from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
@@ -75,6 +76,26 @@ def test_unknown_link_is_404_and_names_nobody(client, link, method):
 def test_link_of_somebody_shut_out_is_unknown(client, link):
     User.objects.update(is_active=False)
     assert client.post(link).status_code == 404
+
+
+def test_a_session_ends_with_the_person_being_shut_out(client, link):
+    client.post(link)
+    assert client.get("/account").status_code == 200
+    User.objects.update(is_active=False)
+    assert client.get("/account").status_code == 302
+    User.objects.all().delete()
+    assert client.get("/account").status_code == 302
+
+
+def test_a_session_that_is_over_signs_nobody_in(client, link):
+    client.post(link)
+    Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
+    assert client.get("/account").status_code == 302
+
+
+def test_a_session_from_before_goes_on(client, make_member):
+    client.force_login(make_member("owner"), backend="django.contrib.auth.backends.ModelBackend")
+    assert client.get("/account").status_code == 200
 
 
 def test_invite_token_is_no_sign_in_link(client, project, make_member):
