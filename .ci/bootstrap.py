@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -133,7 +134,15 @@ def make_environment(dev: bool) -> None:
         print(f"Installed in {time.monotonic() - began:.0f} s.", file=sys.stderr, flush=True)
         return
     shutil.rmtree(VENV, ignore_errors=True)
-    sys.exit("No way to make a Python environment worked:\n" + "\n".join(failures))
+    sys.exit("No way to make a Python environment worked:\n" + "\n".join(failures) + advice())
+
+
+def advice() -> str:
+    """What to do about a Python that can install nothing, as a bare Debian's cannot."""
+    if shutil.which("uv") or any(find_spec(name) for name in ("pip", "ensurepip")):
+        return ""
+    name = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    return f"\n\n{maker()} has neither pip nor venv. On Debian: apt install {name}-venv"
 
 
 @contextmanager

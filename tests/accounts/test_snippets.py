@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from started import needs_curl
 
 from runs.accounts import keys
 from runs.accounts.models import Scope
@@ -46,9 +47,6 @@ def shell(live_server, project, shared, tmp_path):
         return done.stdout
 
     return run
-
-
-needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 
 
 @needs_curl

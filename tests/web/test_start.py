@@ -16,7 +16,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
-from started import ROOT, Started, free_port, up
+from started import ROOT, Started, free_port, needs_curl, up
 
 pytestmark = pytest.mark.slow
 
@@ -84,6 +84,7 @@ def test_the_second_start_keeps_everything(twice: Twice) -> None:
     assert twice.runs_again == twice.runs
 
 
+@needs_curl
 def test_the_printed_curl_works_as_printed(twice: Twice) -> None:
     done = subprocess.run(
         ["bash", "-c", f"{twice.second.curl} --silent --write-out '\\n%{{http_code}}'"],
