@@ -18,14 +18,14 @@ SYMBOLS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR"}
 CODES = "USD|EUR|GBP|JPY|CHF|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|BRL|MXN|KRW"
 
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
-_NUMBER = r"\d++(?:[.,'’\u00a0\u202f]\d++)*+"
+_NUMBER = r"\d++(?:[.,'’\u00a0\u202f]\d\d*+)*+"
 _NEAR = r"[\w./#-]{0,64}"
 """So far ahead the digit or letter of an identifier is looked for: without a bound, a long text
 without spaces would be gone over again from each of its words."""
 _LIST_MARK = re.compile(r"^[ \t]*(?:\d{1,3}[.)]|[-*•])[ \t]+", re.MULTILINE)
 _PATTERNS: tuple[tuple[str, str], ...] = (
     ("link", r"(?:https?|ftp)://[^\s<>\"'`]+|www\.[^\s<>\"'`]+"),
-    ("mail", r"(?<![\w.+-])[\w.+-]{1,64}+@[\w-]++(?:\.[\w-]++)++"),
+    ("mail", r"(?<![\w.+-])[\w.+-]{1,64}+@[\w-]++(?:\.[\w-][\w-]*+)++"),
     ("quoted", r"\"[^\"\n]{1,80}\"|“[^”\n]{1,80}”|„[^“”\n]{1,80}[“”]|«[^»\n]{1,80}»|`[^`\n]{1,80}`"
                r"|(?<![\w'])'[^'\n]{1,80}'(?!\w)"),
     ("date", r"(?<![\d.])\d{4}-\d{2}-\d{2}(?!\d)"),
@@ -35,8 +35,8 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
                    rf"|\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?\b)"),
     ("time", r"(?i:(?<![\d:])\d{1,2}:\d{2}(?::\d{2})?(?: ?[ap]\.?m\b\.?)?(?![\d:]))"),
     ("amount", rf"(?:[$€£¥₹]|\b(?:{CODES})) ?-?{_NUMBER}|{_NUMBER} ?(?:[$€£¥₹]|(?:{CODES})\b)"),
-    ("identifier", rf"\b(?={_NEAR}?\d)(?={_NEAR}?[^\W\d])\w++(?:[-_/.#:]\w++)*+"
-                   r"|\b_*+[^\W_]++(?:_\w++)++"),
+    ("identifier", rf"\b(?={_NEAR}?\d)(?={_NEAR}?[^\W\d])\w++(?:[-_/.#:]\w\w*+)*+"
+                   r"|\b_*+[^\W_]++(?:_\w\w*+)++"),
     ("number", rf"(?<![\w.])[-−]?{_NUMBER}|{_NUMBER}"),
 )  # fmt: skip
 _FACT = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _PATTERNS))

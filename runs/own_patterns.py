@@ -109,10 +109,11 @@ class _Safe:
             return self._repeat(at, text)
         if kind == "open":
             self._groups.append(_Group())
-            return "(?>"
+            return "(?>(?>"
         if kind == "close" and len(self._groups) > 1:
             inner = self._groups.pop()
             self._groups[-1].add(inner.steps)
+            return ")" if self._kind(at + 1) == "repeat" else "))"
         elif kind in _ATOMS:
             self._groups[-1].add(1)
             if self._begins_with_endless(at):
@@ -130,7 +131,11 @@ class _Safe:
         if most is None:
             most = max(least, self._share // (_GROUPS_SHARE if is_group else 1))
         self._groups[-1].repeat(most, _A_GROUP if is_group else 0)
-        return f"{{{least},{most}}}+"
+        # What is around the group keeps its repeat from giving back.
+        return f"{{{least},{most}}}" + (")" if is_group else "+")
+
+    def _kind(self, at: int) -> str:
+        return self._pieces[at][0] if at < len(self._pieces) else ""
 
     def _is_free(self, at: int) -> bool:
         """Whether a quantifier without end needs none, by where it stands."""

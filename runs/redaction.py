@@ -67,7 +67,7 @@ _KEY = r"[A-Za-z0-9_\-]"
 _BEFORE = r"(?<![A-Za-z0-9])"
 _PEM = r"(?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?"
 _TOKEN68 = r"[A-Za-z0-9_\-.~+/]"
-_BLANKS = r"(?:[ \t]|\\++(?:t|u0009))++"
+_BLANKS = r"(?>(?:[ \t]++|\\++(?:t|u0009)){1,64})"
 """Blanks as they are, or as JSON spells them."""
 _SLASHES = r":\\*+/\\*+/"
 
@@ -146,9 +146,9 @@ BUILT_IN: tuple[Rule, ...] = (
     _context(
         "jwt",
         "eyJ",
-        rf"(?<!{_KEY})(?P<kept>(?:(?!{_BEFORE}eyJ){_KEY})*+)"
+        rf"(?<!{_KEY})(?P<kept>(?>{_KEY}*?{_BEFORE}(?=eyJ)))"
         rf"eyJ{_KEY}{{8,}}+\.{_KEY}{{8,}}+\.{_KEY}{{8,}}+",
-        rf"eyJ{_KEY}*+(\.{_KEY}{{8,}}+\.{_KEY}{{8}})?+",
+        rf"eyJ{_KEY}*+(\.{_KEY}{{8,}}+\.{_KEY}{{8}})?",
     ),
     _bearer("earer", "[Bb]earer"),
     _bearer("EARER", "BEARER"),
@@ -158,7 +158,7 @@ BUILT_IN: tuple[Rule, ...] = (
     _context(
         "private-key",
         "PRIVATE KEY",
-        rf"-----BEGIN {_PEM}-----(?:[^-]++|-(?!----END {_PEM}-----))*+(?:-----END {_PEM}-----)?+",
+        rf"-----BEGIN {_PEM}-----[\s\S]*?(?:-----END {_PEM}-----|\Z)",
         r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY",
     ),
     _context(
