@@ -6,10 +6,12 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import QueryDict
 
 from replay import recording
+from replay.models import Replay, ReplayMode
 from replay.overriding import ROLES, text_of
 from replay.plan import CHECKED_CALLS, system_text
 from replay.questions import Question, read_question
@@ -217,6 +219,25 @@ class ReplayForm:
             inside = [seq for seq in self.known.seqs if first <= seq <= last]
             wanted.update(inside if match[2] else [first])
         return sorted(wanted)
+
+
+def again(replay: Replay) -> str:
+    """The query with which the form of its run asks what a replay asked."""
+    asked = replay.controls
+    pairs = [("model", replay.candidate)] if replay.mode == ReplayMode.PROMPT else []
+    named = ("temperature", "system", *NUMBERS)
+    pairs += [(name, str(asked[name])) for name in named if name in asked]
+    if (seqs := asked.get("effects")) is not None:
+        pairs += [("calls", "choose"), ("effects", ", ".join(map(str, seqs)))]
+    pairs += [("tool_off", name) for name in asked.get("tools_off", ())]
+    if message := asked.get("message"):
+        place = f"{message['effect']}:{message['index']}"
+        pairs += [("message", place), ("message_text", message["text"])]
+    if "dangling_result" in asked:
+        pairs += [("dangling", "supply"), ("dangling_result", asked["dangling_result"])]
+    elif "dangling" in asked:
+        pairs.append(("dangling", asked["dangling"]))
+    return urlencode(pairs + ([("strict", "1")] if asked.get("strict") else []))
 
 
 def number_of(text: str, name: str) -> float:

@@ -224,6 +224,8 @@ def _outcome(lease: Lease) -> Outcome:
     except (Lost, Stopped, DatabaseAway, InterfaceError):
         raise
     except Exception as error:
+        if not Run.everything.filter(pk=lease.replay.run_id).exists():  # somebody deleted it
+            raise Lost from error
         logger.exception("replay.failed", extra={"replay": lease.replay.public_id})
         text = f"{type(error).__name__}: {error}"
         return Outcome("fail", error_code="internal_error", error_text=text)

@@ -29,6 +29,7 @@ from replay.shown import cut
 from replay.windows import open_calls, window_notes
 from replay.wire import wire_of
 from rewyn_sdk.facts import as_list, as_object, request_history
+from runs.messages.loose import number
 from runs.models import Effect, Family, Run
 from runs.prices import cost_of
 from runs.refusals import Refused
@@ -132,13 +133,12 @@ class _Tried:
         self.calls += 1
         self.messages += len(history)
         self.tools |= {str(as_object(t).get("name")) for t in as_list(request.get("tools"))}
-        temperature = request.get("temperature")
-        if isinstance(temperature, int | float):
-            self.temperatures.add(float(temperature))
+        if (temperature := number(request.get("temperature"))) is not None:
+            self.temperatures.add(temperature)
         params, options = request.get("additional_params"), request.get("options")
-        top_p = as_object(options).get("top_p", as_object(params).get("top_p"))
-        if isinstance(top_p, int | float):
-            self.top_p.add(float(top_p))
+        top_p = number(as_object(options).get("top_p", as_object(params).get("top_p")))
+        if top_p is not None:
+            self.top_p.add(top_p)
         if isinstance(limit := request.get("max_tokens"), int):
             self.max_tokens.add(limit)
         self.systems.add(system_text(history))

@@ -5,6 +5,8 @@ from django.urls import include, path, re_path
 from rewyn_web import health
 from runs.api.schema import NothingView
 
+handler500 = "rewyn_web.broken.server_error"
+
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),

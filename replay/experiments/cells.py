@@ -84,9 +84,12 @@ def _columns(replay: Replay) -> dict[str, Any]:
     counts = Counter(difference for difference, *_ in told if difference)
     severities = [Difference(difference).severity for difference in counts]
     answered = [each for each in told if each[1] == CallState.ANSWERED]
+    # One side failed, and it was not this one.
+    recovered = sum(difference == Difference.ERROR for difference, *_ in answered)
     return {
         **{name: getattr(replay, name) for name in FIGURES},
         **{name: counts.get(name, 0) for name in CLASSES},
+        "recovered": recovered,
         "severity": max(severities, default=_of_nothing(replay)),
         "latencies": {
             "replayed": bins(each[2] for each in answered),

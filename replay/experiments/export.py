@@ -68,7 +68,7 @@ def _plain(value: object) -> object:
     if isinstance(value, str):
         value = clean(value)
         return f"'{value}" if value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
-    return value
+    return float(f"{value:.12g}") if isinstance(value, float) else value
 
 
 def as_json(summary: dict[str, Any], experiment: Experiment, shape: Shape) -> Iterator[bytes]:

@@ -144,6 +144,8 @@ class Cell(models.Model):
     not_recorded = _count()
     not_asked = _count()
     error = _count()
+    recovered = _count()
+    """Of `error` those answered where the recording failed."""
     input_tokens = models.BigIntegerField(null=True)
     output_tokens = models.BigIntegerField(null=True)
     tokens_complete = models.BooleanField(default=False)

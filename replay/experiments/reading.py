@@ -19,16 +19,26 @@ NAMED = 10
 
 def runs_of(project: Project, ids: Sequence[str]) -> list[Run]:
     """The runs of these ids, in this order; Refused (`not_found`) where one is not there."""
+    runs, missing = runs_there(project, ids)
+    if missing:
+        raise Refused("not_found", not_there(missing), field="runs")
+    return runs
+
+
+def runs_there(project: Project, ids: Sequence[str]) -> tuple[list[Run], list[str]]:
+    """Those of these runs that are there, in this order, and the ids of the others."""
     found: dict[str, Run] = {}
     for start in range(0, len(ids), AT_ONCE):
         some = ids[start : start + AT_ONCE]
         found |= {run.external_id: run for run in _runs(project).filter(external_id__in=some)}
-    missing = [name for name in ids if name not in found]
-    if missing:
-        listed = ", ".join(name[:100] for name in missing[:NAMED])
-        more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
-        raise Refused("not_found", f"There is no run of this id: {listed}{more}.", field="runs")
-    return [found[name] for name in ids]
+    runs = [found[name] for name in ids if name in found]
+    return runs, [name for name in ids if name not in found]
+
+
+def not_there(missing: Sequence[str]) -> str:
+    listed = ", ".join(name[:100] for name in missing[:NAMED])
+    more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
+    return f"There is no run of this id: {listed}{more}."
 
 
 def _runs(project: Project) -> QuerySet[Run]:

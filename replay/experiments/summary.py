@@ -30,10 +30,11 @@ _SUMS = (
     "output_tokens",
     "original_input_tokens",
     "original_output_tokens",
+    "recovered",
     *CLASSES,
 )
 _COMPLETE = ("cost", "original_cost", "tokens", "original_tokens")
-_ANSWERED = Q(same__gt=0) | Q(equivalent__gt=0) | Q(changed__gt=F("error"))
+_ANSWERED = Q(same__gt=0) | Q(equivalent__gt=0) | Q(changed__gt=F("error") - F("recovered"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +84,10 @@ class Column:
 
     @property
     def errors(self) -> int:
-        """Calls that failed or were never answered, once the candidate is through."""
+        """Calls that failed or were never answered, once the candidate is through. Those answered
+        where the recording failed are none."""
         unanswered = self.calls - self.compared if self.is_finished else 0
-        return self.classes["error"] + unanswered
+        return self.classes["error"] - (self.sums.get("recovered") or 0) + unanswered
 
     @property
     def cost_ratio(self) -> float | None:

@@ -123,8 +123,8 @@ def _columns(replay: Replay, proof: Proof, document: dict[str, Any]) -> dict[str
     same = _same_document(replay, document)
     changed = ReplayEffect.objects.filter(replay=replay).changed()
     return {
-        "identical": proof.whole and same,
-        "faithful": proof.whole and same and proof.faithful,
+        "identical": proof.whole and same is not False,
+        "faithful": proof.whole and same is not False and proof.faithful,
         "changed": changed.count(),
         "done": document["records"],
         "total": document["records"],
@@ -142,7 +142,7 @@ def _told(finding: Finding) -> dict[str, Any]:
 
 
 def _proof(
-    proof: Proof, document: dict[str, Any], same: bool, told: list[dict[str, Any]], run: Run
+    proof: Proof, document: dict[str, Any], same: bool | None, told: list[dict[str, Any]], run: Run
 ) -> dict[str, Any]:
     counts = Counter(proof.verdicts.values())
     listed = {
@@ -159,8 +159,9 @@ def _proof(
     }
 
 
-def _same_document(replay: Replay, document: dict[str, Any]) -> bool:
-    """Whether earlier reconstructions of as many records gave this very document."""
+def _same_document(replay: Replay, document: dict[str, Any]) -> bool | None:
+    """Whether earlier reconstructions of as many records gave this very document; None for the
+    first of them."""
     earlier = (
         Replay.objects.filter(run=replay.run, mode=replay.mode, proof__isnull=False)
         .exclude(pk=replay.pk)
@@ -169,7 +170,7 @@ def _same_document(replay: Replay, document: dict[str, Any]) -> bool:
     )
     before = [(each or {}).get("document", {}) for each in earlier]
     hashes = {each.get("blake2b") for each in before if each.get("records") == document["records"]}
-    return hashes <= {document["blake2b"]}
+    return hashes == {document["blake2b"]} if hashes else None
 
 
 def _no_cost(run: Run) -> dict[str, Any]:

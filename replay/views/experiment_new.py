@@ -15,7 +15,7 @@ from replay.experiments.asked import read_run_ids
 from replay.experiments.form import ExperimentForm
 from replay.experiments.models import Dataset
 from replay.experiments.opening import add, start
-from replay.experiments.reading import dataset_of, runs_in, runs_of
+from replay.experiments.reading import dataset_of, not_there, runs_in, runs_there
 from replay.jobs import Asker
 from replay.project_providers.catalog import catalog_of
 from replay.views.experiments import get_experiment_or_404
@@ -34,9 +34,11 @@ TEMPLATE = "replay/experiment_new.html"
 def new_experiment(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_project_or_404(request, slug, Role.MEMBER)
     given = request.POST if request.method == "POST" else request.GET
-    dataset, runs = _chosen(project, given.get("dataset", ""), given.getlist("run"))
+    dataset, runs, missing = _chosen(project, given.get("dataset", ""), given.getlist("run"))
     form = ExperimentForm(given)
-    if request.method == "POST":
+    if missing:
+        messages.warning(request, f"{not_there(missing)} It is left out.")
+    elif request.method == "POST":
         try:
             plan = planning.make(project, runs, _candidates(form))
             started, _ = start(
@@ -67,15 +69,20 @@ def more_candidates(request: HttpRequest, slug: str, experiment_id: str) -> Http
     return _shown(request, experiment.project, form, runs, {"experiment": experiment})
 
 
-def _chosen(project: Project, dataset_id: str, ids: list[str]) -> tuple[Dataset | None, list[Run]]:
-    """The runs of a dataset, or those named; 404 where one of them is not there."""
+def _chosen(
+    project: Project, dataset_id: str, ids: list[str]
+) -> tuple[Dataset | None, list[Run], list[str]]:
+    """The runs of a dataset, or those named that are there, and the others; 404 where none is."""
     try:
         if dataset_id:
             dataset = dataset_of(project, dataset_id)
-            return dataset, runs_in(dataset)
-        return None, runs_of(project, read_run_ids(ids))
+            return dataset, runs_in(dataset), []
+        runs, missing = runs_there(project, read_run_ids(ids))
     except Refused as refusal:
         raise Http404(refusal.message) from None
+    if not runs:
+        raise Http404(not_there(missing))
+    return None, runs, missing
 
 
 def _candidates(form: ExperimentForm) -> Any:

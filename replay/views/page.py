@@ -15,6 +15,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from replay import jobs
 from replay.beside import both_sides
+from replay.forms import again
 from replay.models import Replay, ReplayEffect, ReplayEffectQuerySet, ReplayMode, ReplaySample
 from replay.modes import samples
 from replay.questions import MAX_SAMPLES
@@ -91,7 +92,7 @@ def replay_detail(request: HttpRequest, slug: str, replay_id: str) -> HttpRespon
         context["moved"] = context["row"] and context["row"].state != request.GET.get("state")
         status = STOP_POLLING if replay.is_final else 200
         return render(request, "replay/replay_detail.html#news", context, status=status)
-    return render(request, "replay/replay_detail.html", context)
+    return render(request, "replay/replay_detail.html", context | {"again": again(replay)})
 
 
 def _rows(replay: Replay, place: Place) -> dict[str, Any]:

@@ -51,6 +51,11 @@ class Accepted(serializers.Serializer[Any]):
     url = serializers.CharField()
     created = serializers.BooleanField()
     effects = Effects()
+    changed = serializers.ListField(
+        child=serializers.CharField(),
+        required=False,
+        help_text="If any: facts of a known run that were known otherwise before.",
+    )
 
 
 class Usage(serializers.Serializer[Any]):

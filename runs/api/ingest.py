@@ -84,6 +84,8 @@ def _shape(outcome: Outcome, status: int) -> dict[str, Any]:
             "rejected": [_rejected(item) for item in outcome.rejected],
         },
     }
+    if outcome.changed:
+        shaped["changed"] = outcome.changed
     if status >= 400:
         first = outcome.rejected[0]
         error = {"code": first.code, "message": first.message, "field": first.field}

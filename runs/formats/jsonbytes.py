@@ -16,6 +16,8 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Raw
 
+from rewyn_sdk.canonical import canonical_bytes, number_text
+from rewyn_sdk.errors import EncodeError
 from runs.refusals import Refused
 
 MAX_DEPTH = 256
@@ -105,20 +107,29 @@ def read(data: bytes) -> Any:
         return read_exactly(data)
 
 
-def read_exactly(data: bytes, pairs: Any = None) -> Any:
-    """As `read`, by the standard library: every digit kept, lone surrogates as they are."""
+def read_exactly(data: bytes, pairs: Any = None, number: Any = None) -> Any:
+    """As `read`, by the standard library: every digit kept, lone surrogates as they are.
+
+    `pairs` makes something else of each object's members, `number` of each number's digits.
+    """
     try:
-        return _loads(data, pairs)
+        return _loads(data, pairs, number)
     except json.JSONDecodeError as error:
         raise _malformed(data, f"{error.msg} (byte {error.pos})") from None
     except RecursionError:
         raise Refused("too_deep", "The JSON is nested too deeply.") from None
 
 
-def _loads(data: bytes, pairs: Any) -> Any:
+def _loads(data: bytes, pairs: Any, number: Any) -> Any:
     text = data.decode()
     try:
-        return json.loads(text, object_pairs_hook=pairs, parse_constant=_no_constant)
+        return json.loads(
+            text,
+            object_pairs_hook=pairs,
+            parse_constant=_no_constant,
+            parse_float=number,
+            parse_int=number,
+        )
     except json.JSONDecodeError:
         raise
     except ValueError:  # more digits than int() takes
@@ -136,6 +147,21 @@ def _integer(digits: str) -> int | float:
         return int(digits)
     except ValueError:
         return float(digits)
+
+
+def canonical(data: bytes) -> bytes:
+    """The canonical form of a JSON text, but other for other digits: a number that the form would
+    write differently stands in it as a text of its digits behind a NUL. Refused if it is no JSON.
+    """
+    try:
+        return canonical_bytes(read_exactly(data, number=_by_digits))
+    except EncodeError:
+        raise Refused("too_deep", "The JSON is nested too deeply.") from None
+
+
+def _by_digits(digits: str) -> int | float | str:
+    value = _integer(digits) if digits.lstrip("-").isdigit() else float(digits)
+    return value if number_text(value) == digits else f"\0{digits}"
 
 
 def depth_exceeds(data: bytes, limit: int) -> bool:

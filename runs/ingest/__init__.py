@@ -87,7 +87,9 @@ def _accept(
         intake = prepare(project, sent, body, names)
         if not intake.has_log:
             intake.fields.status = intake.fields.status or "running"
-        run_id = run_id or intake.fields.id or _own_id(sent)
+        run_id = run_id or intake.fields.id
+        intake.fills_only = not run_id
+        run_id = run_id or _own_id(sent)
         return store(project, run_id, intake, may_create=True)
 
 

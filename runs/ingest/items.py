@@ -75,6 +75,8 @@ class Intake:
     received_at: datetime
     is_named: bool = False
     """Facts of the run were given beside the body."""
+    fills_only: bool = False
+    """The run is named by its content alone: sent again, it changes nothing that is known of it."""
     is_final: bool = False
 
 

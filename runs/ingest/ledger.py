@@ -14,6 +14,7 @@ by being late. Members the sender states are kept apart from those told from eff
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -24,7 +25,7 @@ from runs import usage
 from runs.accounts.models import Project
 from runs.formats import shape
 from runs.formats.record import CANCELLED, ERROR, MAX_TEXT, OPEN, brief
-from runs.formats.run_fields import RunFields
+from runs.formats.run_fields import NAMES, RunFields
 from runs.formats.times import NO_TIMES, Times, is_plausible
 from runs.ingest.items import Item
 from runs.models import Family, Run, RunStatus
@@ -37,6 +38,10 @@ _COUNTS = {
     Family.RETRIEVE.value: "search_count",
 }
 _COLUMNS = {"user_id": "end_user"}
+_TEXTS = (("title", "title"), ("output", "output_text"), ("error", "error_text"))
+_TIMES = (("started_at", "started_at"), ("ended_at", "ended_at"))
+_ONE_EACH = ("metadata", "status", *(name for name, _ in _TEXTS + _TIMES))
+ENDS = (RunStatus.SUCCEEDED, RunStatus.FAILED, RunStatus.CANCELLED)
 _ENDED = {ERROR: RunStatus.FAILED, CANCELLED: RunStatus.CANCELLED, OPEN: RunStatus.RUNNING}
 TOKENS = {
     "input_tokens": "input",
@@ -64,11 +69,39 @@ def open_run(project: Project, run_id: str, source: str, received_at: datetime) 
     return run
 
 
-def take_fields(run: Run, fields: RunFields, finished_at: datetime | None) -> None:
+def take_fields(
+    run: Run, fields: RunFields, finished_at: datetime | None, *, fills_only: bool = False
+) -> list[str]:
     """What the sender states about the run; a member that says nothing changes nothing.
 
-    `finished_at` is when the sender said that the run is over, if this request says so.
+    `finished_at` is when the sender said that the run is over, if this request says so. With
+    `fills_only` what is known stays. Gives the names of what was known otherwise before.
     """
+    before = _known(run)
+    stated = _unknown_of(run, fields) if fills_only else fields
+    _take_stated(run, stated, finished_at)
+    after = _known(run)
+    return [name for name, known in before.items() if known and after[name] != known]
+
+
+def _known(run: Run) -> dict[str, Any]:
+    """What the sender may have stated, by its name; empty for what nobody did."""
+    given = run.ledger["given"]
+    known = {name: getattr(run, _COLUMNS.get(name, name)) for name in (*NAMES, "metadata")}
+    known |= {name: given.get(name) and getattr(run, of) for name, of in _TEXTS + _TIMES}
+    return known | {"status": given.get("status")}
+
+
+def _unknown_of(run: Run, fields: RunFields) -> RunFields:
+    """Of the fields those that say what is not known yet."""
+    known = _known(run)
+    blank = RunFields()
+    new = {n: getattr(blank if known.get(n) else fields, n) for n in _ONE_EACH}
+    names = {name: text for name, text in fields.names.items() if not known[name]}
+    return replace(fields, names=names, **new)
+
+
+def _take_stated(run: Run, fields: RunFields, finished_at: datetime | None) -> None:
     for name, text in fields.names.items():
         setattr(run, _COLUMNS.get(name, name), text)
     if fields.metadata is not None:
@@ -79,20 +112,20 @@ def take_fields(run: Run, fields: RunFields, finished_at: datetime | None) -> No
         given["status"] = fields.status
     if finished_at is not None:
         run.ledger.setdefault("finished", finished_at.isoformat())
-    for name, column in (("title", "title"), ("output", "output_text"), ("error", "error_text")):
+    for name, column in _TEXTS:
         if getattr(fields, name):
             setattr(run, column, getattr(fields, name))
             given[name] = True
-    for name in ("started_at", "ended_at"):
+    for name, column in _TIMES:
         if getattr(fields, name) is not None:
-            setattr(run, name, getattr(fields, name))
+            setattr(run, column, getattr(fields, name))
             given[name] = True
 
 
 def is_over(run: Run) -> bool:
-    """Whether the sender has ended the run and said how: no later word changes that."""
+    """Whether the sender has said how the run ended: no later word changes that."""
     stated = run.ledger["given"].get("status", RunStatus.RUNNING)
-    return "finished" in run.ledger and stated != RunStatus.RUNNING
+    return stated in ENDS or ("finished" in run.ledger and stated != RunStatus.RUNNING)
 
 
 def other_end(run: Run, fields: RunFields) -> Rejected | None:
@@ -100,7 +133,7 @@ def other_end(run: Run, fields: RunFields) -> Rejected | None:
     stated = run.ledger["given"].get("status")
     if not is_over(run) or fields.status in ("", RunStatus.RUNNING, stated):
         return None
-    message = f"The run was finished as {stated}; the first finish stays."
+    message = f"The run was finished as {stated}; the first end that is stated stays."
     return Rejected(None, None, "conflict", message, "run.status")
 
 

@@ -9,7 +9,8 @@ from runs.refusals import Rejected
 
 @dataclass(slots=True)
 class Outcome:
-    """Per-item result. `stored` counts new effects, `duplicate` those known already."""
+    """Per-item result. `stored` counts new effects, `duplicate` those known already; `changed`
+    names what the sender stated of the run otherwise than before."""
 
     run_id: str
     url: str
@@ -17,6 +18,7 @@ class Outcome:
     stored: int = 0
     duplicate: int = 0
     rejected: list[Rejected] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
 
     @property
     def took_nothing(self) -> bool:

@@ -194,7 +194,7 @@ def _append(
         outcome = _outcome(project, run_id, made)
         if outcome.is_conflict:
             return outcome
-        _write(run, intake, made, packed)
+        outcome.changed = _write(run, intake, made, packed)
     return outcome
 
 
@@ -215,7 +215,7 @@ def _version(run: Run) -> _Version:
     return _Version(run.pk, run.effect_count, run.updated_at)
 
 
-def _write(run: Run, intake: Intake, made: Plan, packed: rows.Packed | None) -> None:
+def _write(run: Run, intake: Intake, made: Plan, packed: rows.Packed | None) -> list[str]:
     before, sorted_at = rows.run_values(run), run.sort_at
     run.ledger = deepcopy(run.ledger)  # so that what is changed in it differs from before
     change = _Change(run, intake, made, packed)
@@ -230,6 +230,7 @@ def _write(run: Run, intake: Intake, made: Plan, packed: rows.Packed | None) -> 
     if run.sort_at != sorted_at:
         RunLabel.objects.filter(run=run).update(sort_at=run.sort_at)
     rows.update_run(run, before)
+    return change.restated
 
 
 # --- Both ----------------------------------------------------------------------------------------
@@ -246,12 +247,16 @@ class _Change:
         self.nest = nesting.Nest(made.new)
         self.stale = labels.name_the_unnamed(run, made.new)
         self.labels = labels.Labels(run, made.new, intake.fields.tags)
+        self.restated: list[str] = []
+        """What the sender says of the run otherwise than before."""
 
     def absorb(self, held: Iterable[labels.Label] = ()) -> None:
         """Bring the row up to the request. `held` are the labels the run has."""
         run, intake = self.run, self.intake
         finished_at = intake.received_at if intake.is_final else None
-        ledger.take_fields(run, intake.fields, finished_at)
+        self.restated = ledger.take_fields(
+            run, intake.fields, finished_at, fills_only=intake.fills_only
+        )
         self.nest.settle(run if run.pk else None)
         ledger.take_items(run, self.made.new)
         self.nest.correct(run)

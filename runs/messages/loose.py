@@ -3,6 +3,7 @@ instead of failing, so that no record can break the page that shows it."""
 
 import re
 from hashlib import blake2b
+from math import isfinite
 from typing import Any
 
 from runs.messages import exact
@@ -23,6 +24,17 @@ def items(value: object) -> list[Any]:
 
 def text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+def number(value: object) -> float | None:
+    """A number as a float; None for anything else, and for one that no float holds."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        found = float(value)
+    except OverflowError:  # a whole number may have any number of digits
+        return None
+    return found if isfinite(found) else None
 
 
 def pick(value: object, *path: str) -> Any:

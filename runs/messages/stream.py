@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from runs.messages import exact, rig_parts
-from runs.messages.loose import items, obj, pick, text
+from runs.messages.loose import items, number, obj, pick, text
 from runs.messages.parts import Call, Part, Reasoning, Text
 
 
@@ -58,8 +58,7 @@ def timed(kept: Stream, sent: object, first_ms: float | None, whole_ms: float | 
 
 
 def _at(value: object) -> float | None:
-    at = obj(value).get("at_ms")
-    return float(at) if isinstance(at, int | float) and not isinstance(at, bool) else None
+    return number(obj(value).get("at_ms"))
 
 
 def _with(kept: Stream, times: Mapping[int, float | None], pace: str) -> Stream:

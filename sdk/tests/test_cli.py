@@ -123,6 +123,12 @@ def test_push_tells_rejected_effects(run, good, server):
     assert (done.returncode, done.stderr) == (1, f"{good}: 1 rejected: other content\n")
 
 
+def test_push_tells_what_it_changed_of_a_known_run(run, good, server):
+    server.answers = [(200, {}, {**server.answers[0][2], "changed": ["agent"]})]
+    done = run("push", good, "--url", server.url, "--key", "k")
+    assert done.stdout.endswith("(1 stored, 0 known, changed: agent)\n")
+
+
 def test_push_tells_that_nobody_is_there(run, good):
     done = run("push", good, "--url", "http://127.0.0.1:9", "--key", "k", "--retries", "0")
     assert done.returncode == 1

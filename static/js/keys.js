@@ -2,7 +2,8 @@
 /* Keys are clicks on what is on the page: [data-key="e"] is clicked by e, a [data-rows] list is
    walked by j and k. In a list with data-rows="open" a step also opens the row. */
 (() => {
-  const typing = (el) => el && (el.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName));
+  const texts = "textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=file], [type=submit])";
+  const typing = (el) => Boolean(el?.matches?.(texts));
   const pressable = (el) => el && /^(A|BUTTON|SUMMARY)$/.test(el.tagName);
   const rowsOf = (list) => [...list.querySelectorAll("[data-row]")];
 

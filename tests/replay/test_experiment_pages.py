@@ -71,9 +71,18 @@ def test_the_plan_is_shown_before_anything_is_sent(runs, page):
     assert Experiment.objects.count() == 0
 
 
-@pytest.mark.parametrize("query", ["run=nobody", "run=r1&run=nobody", "dataset=ds_none"])
+@pytest.mark.parametrize("query", ["run=nobody", "run=nobody&run=no-one", "dataset=ds_none"])
 def test_a_form_for_runs_that_are_not_there_is_not_there(runs, member_client, query):
     assert member_client.get(f"{NEW}?{query}").status_code == 404
+
+
+def test_a_run_that_is_gone_is_named_and_the_others_stay(runs, member_client, page):
+    query = {"run": ["r1", "gone"], "model": "openai:a"}
+    shown = page(f"{NEW}?run=r1&run=gone&model=openai:a")
+    assert "There is no run of this id: gone. It is left out." in shown
+    assert "Start 1 call" in shown
+    assert member_client.post(NEW, query).status_code == 422
+    assert Experiment.objects.count() == 0
 
 
 MISTAKES = ["model=gpt", "model=openai:a&temperature=hot", "model=mars:a",

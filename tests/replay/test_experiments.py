@@ -202,6 +202,15 @@ def test_the_gate_given_at_the_start_is_kept(runs, fake, call):
     assert (kept["min_same"], kept["no_errors"], kept["passed"]) == (0.99, True, True)
 
 
+def test_a_call_answered_where_the_recording_failed_is_no_error(store, fake, call):
+    store(factories.log(factories.completion(1, error="overloaded"), factories.completion(2)), "f")
+    _, made = call("POST", "experiments", runs=["f"], models=[A], gate={"no_errors": True})
+    work()
+    told = call("GET", f"experiments/{made['id']}")[1]
+    [sums] = told["candidates"]
+    assert (told["gate"]["passed"], sums["errors"], sums["classes"]["error"]) == (True, 0, 1)
+
+
 @pytest.mark.parametrize("query", ["min_same=2", "min_same=x", "max_cost_ratio=-1",
                                    "max_cost_ratio=nan", "no_errors=maybe"])  # fmt: skip
 def test_a_gate_that_is_none_is_refused(started, call, query):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 import pytest
+from django.http import QueryDict
 from django.test import Client
 
 from replay import jobs
@@ -50,6 +52,23 @@ def test_the_form_names_the_mode_that_follows(run, page, provider):
     provider(SAY)
     assert "reconstruct: answered from the log" in page(FORM)
     assert "every recorded prompt is sent again" in page(f"{FORM}?model=openai:gpt-b")
+
+
+def test_replay_again_asks_the_same(run, page, provider, member_client):
+    provider(SAY)
+    first_message = re.search(r'<option value="(\d+:\d+)"', page(f"{FORM}?model=openai:gpt-b"))[1]
+    given = {"model": "openai:gpt-b", "temperature": "0.5", "top_p": "0.9", "max_tokens": "50",
+             "samples": "2", "calls": "choose", "effects": "2", "system": "Be brief & kind.",
+             "message": first_message, "message_text": "Hail?", "tool_off": "weather"}  # fmt: skip
+    member_client.post(FORM, given)
+    replay = Replay.objects.get()
+    assert len(replay.controls) == 8
+    jobs.run_job(replay.public_id)
+    [query] = re.findall(r'\?([^"]*)">Replay again', page(f"/p/acme/replays/{replay.public_id}"))
+    member_client.post(FORM, QueryDict(html.unescape(query)))
+    again = Replay.objects.latest("pk")
+    assert again.pk != replay.pk
+    assert (again.controls, again.candidate) == (replay.controls, replay.candidate)
 
 
 def test_the_plan_says_how_many_calls_and_what_they_may_cost(run, page, provider):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from replay.plan import tokens_of
 from replay.questions import read_question
 from replay.start import plans
+from runs import ingest
 from runs.refusals import Refused
 
 
@@ -40,6 +43,21 @@ def test_a_prompt_replay_says_what_is_live_and_how_often(plan, settings):
     ]  # fmt: skip
     assert (made["calls"]["total"], made["calls"]["at_most"]) == (2, 6)
     assert made["effects"] == [1, 3]
+
+
+@pytest.mark.parametrize("digits", ["1" + "0" * 309, "1" + "0" * 5000, "1e400", "true"])
+def test_a_number_that_no_float_holds_breaks_no_plan(
+    project, provider, api, member_client, read_log, digits
+):
+    provider()
+    text = json.dumps(read_log("order-status-chat"))
+    odd = text.replace('"temperature": 0.0', f'"temperature": {digits}, "top_p": {digits}')
+    assert odd != text
+    ingest.accept_log(project, odd.encode(), run_id="r")
+    asked = {"run": "r", "models": ["openai:gpt-4o"], "plan_only": True}
+    planned = api("POST", "/api/v1/replays", json.dumps(asked).encode()).json()["plan"]
+    assert planned["calls"]["total"] == 2
+    assert member_client.get("/p/acme/runs/r/replay?model=openai:gpt-4o").status_code == 200
 
 
 def test_what_is_loaded_and_appended_to_goes_by_its_key(plan):

@@ -34,6 +34,7 @@ def test_it_gives_the_same_document_twice(store, read_log, reconstruct):
     run = store(read_log("refund-memory"))
     first, second = reconstruct(run), reconstruct(run)
     assert first.proof["document"]["blake2b"] == second.proof["document"]["blake2b"]
+    assert first.proof["document"]["same_as_before"] is None
     assert second.proof["document"]["same_as_before"] is True
 
 

@@ -132,6 +132,27 @@ def test_a_bare_log_is_named_by_what_it_says(api):
     assert (again.status_code, again.json()["run_id"]) == (200, first.json()["run_id"])
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("18446744073709551616", "18446744073709551617"),
+        ("0.1", "0.10000000000000000001"),
+        ("1e400", "2e400"),
+        ("1.5", "1.50"),
+        ("1", "1.0"),
+        ("9" * 5000, "9" * 5001),
+    ],
+)
+def test_a_bare_log_of_other_digits_is_another(api, one, other):
+    sent = json.dumps(log(completion(1), tool(2, args={"wei": "HERE"})))
+    answers = [
+        api("POST", "/api/v1/effect-logs", sent.replace('"HERE"', digits).encode())
+        for digits in (one, other, one)
+    ]
+    assert [answer.status_code for answer in answers] == [201, 201, 200]
+    assert answers[0].json()["run_id"] == answers[2].json()["run_id"]
+
+
 def test_a_bare_log_takes_its_facts_from_the_address(api):
     query = "run_id=r1&agent=desk&agent_version=2&environment=staging&session_id=s&user_id=u"
     api("POST", f"/api/v1/effect-logs?{query}", body(log(completion(1))))
@@ -200,6 +221,32 @@ def test_a_late_batch_does_not_open_a_finished_run_again(api):
     assert (late.status_code, refused["code"], refused["field"]) == (201, "conflict", "run.status")
     api("POST", "/api/v1/runs", run("live", tool(2), status="running"))
     assert (stored(api, "live")["status"], stored(api, "live")["effects"]["total"]) == ("failed", 2)
+
+
+def test_an_end_stated_with_the_log_stays(api):
+    api("POST", "/api/v1/runs", run("r1", completion(1), status="failed"))
+    for say in ("/api/v1/runs", "/api/v1/runs/r1/finish"):
+        answer = api("POST", say, body({"run": {"id": "r1", "status": "succeeded"}}))
+        assert (answer.status_code, answer.json()["error"]["field"]) == (409, "run.status")
+    assert stored(api, "r1")["status"] == "failed"
+
+
+def test_a_log_sent_again_changes_nothing_of_its_run(api):
+    sent = body(log(completion(1)))
+    api("POST", "/api/v1/effect-logs?agent=mine", sent)
+    again = api("POST", "/api/v1/effect-logs?agent=theirs&environment=ci", sent)
+    kept = stored(api, again.json()["run_id"])
+    assert (kept["agent"], kept["environment"]) == ("mine", "ci")
+    assert "changed" not in again.json()
+
+
+def test_what_is_stated_otherwise_of_a_run_is_named(api):
+    first = {"agent": "a", "metadata": {"order": 1}, "started_at": "2026-11-29T12:00:00Z"}
+    api("POST", "/api/v1/runs", run("r1", completion(1), **first))
+    other = first | {"agent": "b", "metadata": {"order": 2}, "session_id": "s", "input": "Hi"}
+    answer = api("POST", "/api/v1/runs", run("r1", completion(1), **other))
+    assert sorted(answer.json()["changed"]) == ["agent", "metadata"]
+    assert (stored(api, "r1")["agent"], stored(api, "r1")["session_id"]) == ("b", "s")
 
 
 def test_a_finish_that_said_no_status_leaves_room_for_one(api):

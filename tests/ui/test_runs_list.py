@@ -34,6 +34,8 @@ def test_shift_selects_up_to_here_and_the_bar_says_how_many(listed) -> None:
     assert listed.locator("#picked").is_hidden()
     listed.locator("[data-pick-all]").click()
     assert listed.locator("#picked").inner_text().startswith("3 selected")
+    listed.keyboard.press("r")  # though the box has the focus
+    listed.wait_for_url("**/experiments/new?*")
 
 
 def test_selected_runs_are_tagged_and_r_leads_to_the_replay_form(listed) -> None:

@@ -71,6 +71,24 @@ def refusals(home: Path, *commands: list[str], **named: str) -> list[str]:
     return lines
 
 
+def test_without_an_environment_it_says_how_to_make_one(tmp_path):
+    (tmp_path / "manage.py").write_text((ROOT / "manage.py").read_text())
+    bare = [sys.executable, "-S", "manage.py", "version"]  # no package is found
+    done = subprocess.run(bare, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, "make env" in done.stderr) == (1, True)
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_any_python_goes_on_with_that_of_the_environment(tmp_path):
+    (tmp_path / "manage.py").write_text((ROOT / "manage.py").read_text())
+    its_own = tmp_path / ".venv" / "bin" / "python"
+    its_own.parent.mkdir(parents=True)
+    its_own.write_text('#!/bin/sh\necho went on with "$@"\n')
+    its_own.chmod(0o755)
+    bare = [sys.executable, "-S", "manage.py", "version"]
+    assert subprocess.check_output(bare, cwd=tmp_path, text=True).startswith("went on with ")
+
+
 def test_where_nothing_was_started_every_command_says_so_and_makes_nothing(tmp_path):
     lines = refusals(tmp_path, *COMMANDS)
     assert all("There is no database" in line for line in lines)

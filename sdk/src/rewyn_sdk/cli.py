@@ -71,7 +71,8 @@ def _push(args: argparse.Namespace) -> int:
         if result.rejected:
             first = result.rejected[0]
             raise RewynError(f"{len(result.rejected)} rejected: {first.get('message', first)}")
-        return f"{result.url} ({result.stored} stored, {result.duplicate} known)"
+        changed = f", changed: {', '.join(result.changed)}" if result.changed else ""
+        return f"{result.url} ({result.stored} stored, {result.duplicate} known{changed})"
 
     return _each(args.files, send)
 

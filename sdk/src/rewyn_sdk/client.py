@@ -31,7 +31,8 @@ _LONGEST_WAIT = 30.0
 
 @dataclass(frozen=True, slots=True)
 class PushResult:
-    """What the server did. `rejected` lists its reasons, one object an effect."""
+    """What the server did. `rejected` lists its reasons, one object an effect; `changed` names
+    the facts of a known run (such as `agent`) that were known otherwise before."""
 
     run_id: str
     url: str
@@ -39,6 +40,7 @@ class PushResult:
     stored: int
     duplicate: int
     rejected: list[dict[str, Any]] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +168,7 @@ def _result(answer: Any) -> PushResult:
             stored=int(effects["stored"]),
             duplicate=int(effects["duplicate"]),
             rejected=list(effects["rejected"]),
+            changed=[str(name) for name in answer.get("changed", ())],
         )
     except (KeyError, TypeError, ValueError):
         raise PushError(f"not the answer of a Rewyn server: {str(answer)[:200]}") from None
