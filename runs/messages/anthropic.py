@@ -5,8 +5,10 @@ from typing import Any
 from runs.messages.facts import facts_of, say, structured, usage_facts
 from runs.messages.loose import items, obj, text
 from runs.messages.openai_chat import failure
+from runs.messages.openai_chat import part as openai_part
 from runs.messages.parts import (
     Answer,
+    Data,
     Media,
     Message,
     Part,
@@ -76,6 +78,12 @@ def _tool(value: object, pointer: str) -> Tool:
 def block(value: object, pointer: str) -> Part:
     kind = text(obj(value).get("type"))
     return typed(value, pointer, {kind: _result} if kind.endswith("_tool_result") else _READERS)
+
+
+def either(value: object, pointer: str) -> Part:
+    """A part in OpenAI's or in Anthropic's spelling."""
+    shown = openai_part(value, pointer)
+    return block(value, pointer) if isinstance(shown, Data) else shown
 
 
 def _text(block: dict[str, Any], pointer: str) -> Part | None:

@@ -1,7 +1,7 @@
 """Which dialect a provider body speaks, told by its shape, and the adapter for it."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from runs.messages import (
     ai_sdk,
@@ -30,6 +30,7 @@ _RIG_ALONE = {"json", "opaque", "toolresult", "toolcall", "ToolResult", "ToolCal
 _RIG_TOO = {"text", "reasoning", "image", "audio", "video", "document"}
 _OTEL_PARTS = {"tool_call_response", "blob", "uri"}
 
+Told = TypeVar("Told", Request, Answer)
 Messages = Callable[[object, str], tuple[Message, ...]]
 _MESSAGES: dict[str, Messages] = {
     "openai.chat": openai_chat.messages,
@@ -74,7 +75,8 @@ def _request(body: object, pointer: str) -> Request:
     members = obj(body)
     if spans.is_span(members):
         asked = spans.asked(members, pointer)
-        return asked if isinstance(asked, Request) else _request(*asked)
+        held = _held(_request, *asked) if isinstance(asked, tuple) else asked
+        return spans.fuller_request(held, members, pointer)
     dialect = detect(members)
     if dialect in _REQUESTS:
         return _REQUESTS[dialect](members, pointer)
@@ -91,7 +93,8 @@ def wire_answer(body: object, pointer: str) -> Answer:
     members = obj(body)
     if spans.is_span(members):
         answered = spans.answered(members, pointer)
-        return answered if isinstance(answered, Answer) else wire_answer(*answered)
+        held = _held(wire_answer, *answered) if isinstance(answered, tuple) else answered
+        return spans.fuller_answer(held, members, pointer)
     dialect = detect_answer(members)
     if dialect in _ANSWERS:
         return _ANSWERS[dialect](members, pointer)
@@ -100,6 +103,11 @@ def wire_answer(body: object, pointer: str) -> Answer:
     if "role" in members and (turns := conversation([members], pointer)):
         return Answer(parts=_parts(turns))
     return Answer(parts=(Data(body, pointer, unknown=True),))
+
+
+def _held(read: Callable[[object, str], Told], body: object, pointer: str) -> Told:
+    """The body that a span holds, which is no span again, however deep somebody nested them."""
+    return read([body] if spans.is_span(obj(body)) else body, pointer)
 
 
 def conversation(turns: list[Any], pointer: str) -> tuple[Message, ...]:

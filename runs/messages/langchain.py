@@ -174,9 +174,7 @@ def _part(value: object, pointer: str) -> Part:
     part = obj(value)
     read = _READERS.get(text(part.get("type")))
     shown = read(part, pointer) if read else None
-    if shown is None:  # a provider's own block
-        shown = openai_chat.part(value, pointer)
-    return anthropic.block(value, pointer) if isinstance(shown, Data) else shown
+    return shown or anthropic.either(value, pointer)  # a provider's own block
 
 
 def _reasoning(part: dict[str, Any], pointer: str) -> Part | None:

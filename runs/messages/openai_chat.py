@@ -65,16 +65,16 @@ def failure(value: object, pointer: str) -> Failure:
 
 def offers(value: object, pointer: str) -> tuple[Tool, ...]:
     """Tools offered: nested under `function` (chat) or flat (responses), built-in ones by type."""
-    return tuple(_offer(one, f"{pointer}/{index}") for index, one in enumerate(items(value)))
+    return tuple(offer(one, f"{pointer}/{index}") for index, one in enumerate(items(value)))
 
 
-def _offer(value: object, pointer: str) -> Tool:
-    offer = obj(value)
-    function = obj(offer.get("function")) or offer
-    name = text(function.get("name")) or text(offer.get("type"))
+def offer(value: object, pointer: str) -> Tool:
+    members = obj(value)
+    function = obj(members.get("function")) or members
+    name = text(function.get("name")) or text(members.get("type"))
     schema = named(function, "parameters", "inputSchema", "input_schema")[1]
     if schema is None:
-        schema = {k: v for k, v in offer.items() if k != "type"}
+        schema = {k: v for k, v in members.items() if k != "type"}
     return Tool(name, text(function.get("description")), schema, pointer, raw=value)
 
 

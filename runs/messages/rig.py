@@ -1,11 +1,12 @@
 """Rig's effect records, every family and shape, as request and answer to show (spec §2 and §9)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from runs.messages import exact
-from runs.messages.dialects import foreign_turns
+from runs.messages.dialects import foreign_turns, wire_answer, wire_request
 from runs.messages.facts import facts_of, name_of, rest, say, usage_facts
 from runs.messages.loose import items, obj, pick, plural, text
 from runs.messages.parts import (
@@ -21,6 +22,7 @@ from runs.messages.parts import (
     Text,
 )
 from runs.messages.rig_parts import messages, parts, tools, unknown
+from runs.messages.spans import is_span
 
 KIND = "/kind"
 OK = "/outcome/Ok"
@@ -47,8 +49,11 @@ def answer(record: dict[str, Any]) -> Answer:
         return Answer(failure=failure(outcome["Err"], "/outcome/Err"))
     if "Ok" not in outcome:
         return Answer()
-    read = _ANSWERS.get(text(pick(outcome, "Ok", "outcome")))
-    return read(obj(outcome["Ok"])) if read else Answer(parts=unknown(outcome["Ok"], OK))
+    came = obj(outcome["Ok"])
+    if is_span(came):
+        return wire_answer(came, OK)
+    read = _ANSWERS.get(text(came.get("outcome")))
+    return read(came) if read else Answer(parts=unknown(outcome["Ok"], OK))
 
 
 def failure(value: object, pointer: str) -> Failure:
@@ -72,6 +77,8 @@ def failure(value: object, pointer: str) -> Failure:
 
 def _completion(kind: dict[str, Any]) -> Request:
     asked, base = obj(kind.get("request")), f"{KIND}/request"
+    if is_span(asked):  # a log made of spans
+        return wire_request(asked, base)
     turns = _turns(asked.get("chat_history"), f"{base}/chat_history")
     turns += _turns(asked.get("messages"), f"{base}/messages")
     system = asked.get("system")
@@ -198,6 +205,9 @@ def _rerank(kind: dict[str, Any]) -> Request:
 def _custom(kind: dict[str, Any]) -> Request:
     facts = (Fact("Kind", say(kind.get("kind"))),)
     payload = kind.get("payload")
+    if is_span(obj(payload)):
+        told = wire_request(payload, f"{KIND}/payload")
+        return replace(told, family="custom", facts=(*facts, *told.facts))
     shown: Part = Data(payload, f"{KIND}/payload", "Payload")
     if isinstance(payload, str):
         shown = Text(payload, f"{KIND}/payload", "Payload")
@@ -298,6 +308,8 @@ def _hit(value: object, pointer: str) -> Document:
 
 def _answered(ok: dict[str, Any]) -> Answer:
     payload, pointer = ok.get("payload"), f"{OK}/payload"
+    if is_span(obj(payload)):
+        return wire_answer(payload, pointer)
     return Answer(
         parts=(Text(payload, pointer) if isinstance(payload, str) else Data(payload, pointer),)
     )

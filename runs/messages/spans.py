@@ -1,12 +1,14 @@
 """What a span's attributes say of one model call, in whichever convention: the body in them."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from runs.messages import ai_sdk, otel
+from runs.messages import ai_sdk, openinference, openllmetry, otel
 from runs.messages.facts import facts_of, usage_facts
 from runs.messages.loose import items, obj, text
 from runs.messages.openai_chat import offers
-from runs.messages.parts import Answer, Message, Part, Request, Text, Tool
+from runs.messages.parts import Answer, Data, Fact, Message, Part, Request, Text, Tool
 from runs.messages.turns import opened
 
 ASKED = (
@@ -21,25 +23,31 @@ _PARAMETERS = ("gen_ai.request.", "ai.settings.")
 _USED = ("gen_ai.usage.", "ai.usage.")
 
 
+_FLATTENED = (openinference, openllmetry)
+_STARTS = tuple(start for one in _FLATTENED for start in (*one.ASKED, *one.ANSWERED))
+
+
 def is_span(body: dict[str, Any]) -> bool:
-    return any(key in body for key in (*ASKED, *ANSWERED))
+    named = any(key in body for key in (*ASKED, *ANSWERED))
+    return named or any(key.startswith(_STARTS) for key in body)
 
 
-def asked(attributes: dict[str, Any], pointer: str) -> Request | tuple[Any, str]:
-    """The request, or the provider's body it holds and where that is."""
+def asked(attributes: dict[str, Any], pointer: str) -> Request | tuple[Any, str] | None:
+    """The request, or the provider's body it holds and where that is, if one attribute has it."""
     if "gen_ai.input.messages" in attributes:
         return _request(attributes, pointer, _otel_messages(attributes, pointer))
     if "ai.prompt.messages" in attributes:
         key = "ai.prompt.messages"
         turns = ai_sdk.messages(_json(attributes[key]), f"{pointer}/{key}")
         return _request(attributes, pointer, turns)
-    body, at = _body(attributes, ASKED, pointer)
-    if not isinstance(body, str):
-        return body, at
+    found = _body(attributes, ASKED, pointer)
+    if found is None or not isinstance(found[0], str):
+        return found
+    body, at = found
     return _request(attributes, pointer, (Message("user", (Text(body, at),), at, raw=body),))
 
 
-def answered(attributes: dict[str, Any], pointer: str) -> Answer | tuple[Any, str]:
+def answered(attributes: dict[str, Any], pointer: str) -> Answer | tuple[Any, str] | None:
     """The answer, likewise."""
     if "gen_ai.output.messages" in attributes:
         key = "gen_ai.output.messages"
@@ -50,8 +58,68 @@ def answered(attributes: dict[str, Any], pointer: str) -> Answer | tuple[Any, st
         body = {name: attributes.get(f"ai.response.{name}") for name in names}
         body["toolCalls"] = _json(body["toolCalls"])
         return _answer(attributes, tuple(ai_sdk.flat(body, pointer, "ai.response.")))
-    body, at = _body(attributes, ANSWERED, pointer)
-    return _answer(attributes, (Text(body, at),)) if isinstance(body, str) else (body, at)
+    found = _body(attributes, ANSWERED, pointer)
+    if found is None or not isinstance(found[0], str):
+        return found
+    return _answer(attributes, (Text(*found),))
+
+
+def fuller_request(one: Request | None, attributes: dict[str, Any], pointer: str) -> Request:
+    """`one`, read from one attribute, or what the flattened ones have where that is more: a
+    client's own objects are no conversation, and a limit cuts either. Each has what only the other
+    names: tools, parameters."""
+    flat = next(
+        (a.request(attributes, pointer) for a in _FLATTENED if _has(attributes, a.ASKED)), None
+    )
+    if flat is None or one is None:
+        return one or flat or Request("unknown", parts=(Data(attributes, pointer, unknown=True),))
+    more, less = (one, flat) if _told(one.messages) >= _told(flat.messages) else (flat, one)
+    facts = _both(more.facts, less.facts)
+    return replace(more, tools=more.tools or less.tools, facts=facts)
+
+
+def fuller_answer(one: Answer | None, attributes: dict[str, Any], pointer: str) -> Answer:
+    """Likewise; a plain text beside turns is a rendering of them."""
+    flat = next(
+        (a.answer(attributes, pointer) for a in _FLATTENED if _has(attributes, a.ANSWERED)), None
+    )
+    if flat is None or one is None:
+        return one or flat or Answer(parts=(Data(attributes, pointer, unknown=True),))
+    plain = any(attributes.get(key) == _text_of(one) for key in ANSWERED)
+    is_more = not plain and _known(one.parts) >= _known(flat.parts)
+    more, less = (one, flat) if is_more else (flat, one)
+    return replace(
+        more,
+        facts=_both(more.facts, less.facts),
+        usage=more.usage or less.usage,
+        finish=more.finish or less.finish,
+    )
+
+
+def _has(attributes: dict[str, Any], starts: tuple[str, ...]) -> bool:
+    return any(key.startswith(starts) for key in attributes)
+
+
+def _told(messages: Sequence[Message]) -> int:
+    """How many turns say something that is understood."""
+    return sum(bool(_known(message.parts)) for message in messages)
+
+
+def _known(parts: Sequence[Part]) -> int:
+    return sum(
+        bool(part.text) if isinstance(part, Text) else not getattr(part, "unknown", False)
+        for part in parts
+    )
+
+
+def _text_of(answer: Answer) -> object:
+    only = answer.parts[0] if len(answer.parts) == 1 else None
+    return only.text if isinstance(only, Text) else answer
+
+
+def _both(facts: tuple[Fact, ...], others: tuple[Fact, ...]) -> tuple[Fact, ...]:
+    named = {fact.label for fact in facts}
+    return (*facts, *(fact for fact in others if fact.label not in named))
 
 
 def _otel_messages(attributes: dict[str, Any], pointer: str) -> tuple[Message, ...]:
@@ -91,9 +159,11 @@ def _answer(attributes: dict[str, Any], said: tuple[Part, ...]) -> Answer:
     )
 
 
-def _body(attributes: dict[str, Any], keys: tuple[str, ...], pointer: str) -> tuple[Any, str]:
-    key = next((key for key in keys if key in attributes), "")
-    return _json(attributes.get(key)), f"{pointer}/{key}"
+def _body(
+    attributes: dict[str, Any], keys: tuple[str, ...], pointer: str
+) -> tuple[Any, str] | None:
+    key = next((key for key in keys if key in attributes), None)
+    return None if key is None else (_json(attributes[key]), f"{pointer}/{key}")
 
 
 def _under(attributes: dict[str, Any], prefixes: tuple[str, ...]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """One line that says what an effect did, for the step list and the tape."""
 
 import json
+import re
 from collections.abc import Callable
 from itertools import islice
 from typing import Any
@@ -9,6 +10,14 @@ from runs.messages.loose import items, obj, one_line, pick, plural, text
 
 LIMIT = 200
 _QUERY_LIMIT = 80
+_CALLED = re.compile(
+    r"(llm\.output_messages|gen_ai\.completion)\.\d+(\.message)?\.tool_calls\.\d+"
+    r"(\.tool_call\.function)?\.name"
+)
+_SAID = re.compile(
+    r"(llm\.output_messages|gen_ai\.completion)\.\d+(\.message)?"
+    r"(\.content|\.contents\.\d+\.message_content\.text)"
+)
 _read_arguments = json.JSONDecoder(parse_float=str, parse_int=str).decode
 _LITERALS = {None: "null", True: "true", False: "false"}
 
@@ -53,12 +62,19 @@ def _completion(kind: dict[str, Any], ok: dict[str, Any]) -> str:
         return _request_only(kind)
     choice = [obj(part) for part in items(ok.get("choice"))]
     calls = [text(pick(part, "function", "name")) for part in choice if "function" in part]
+    said = [text(part.get("text")) for part in choice if part.get("type") == "text"]
+    if "choice" not in ok:
+        calls, said = _flattened(ok, _CALLED), _flattened(ok, _SAID)
     if calls:
         return f"calls {plural(len(calls), 'tool')}: {', '.join(calls)}"
-    said = [text(part.get("text")) for part in choice if part.get("type") == "text"]
     if any(said):
         return " ".join(said)
     return _wordless(choice) or text(pick(ok, "error")) or text(pick(ok, "aborted")) or "no content"
+
+
+def _flattened(ok: dict[str, Any], wanted: re.Pattern[str]) -> list[str]:
+    """Of a span's attributes."""
+    return [text(value) for key, value in ok.items() if wanted.fullmatch(key)]
 
 
 def _wordless(choice: list[dict[str, Any]]) -> str:

@@ -63,7 +63,7 @@ def turn(
         return (Message(speaker, parts, pointer, name, raw=raw),)
     if len(parts) == 1:
         return (Message("tool", parts, pointer, raw=raw),)
-    return tuple(_message(group, speaker, pointer, raw) for group in _groups(parts))
+    return tuple(_message(group, speaker, pointer, raw) for group in groups(parts))
 
 
 def _message(group: tuple[Part, ...], speaker: str, pointer: str, raw: object) -> Message:
@@ -73,16 +73,15 @@ def _message(group: tuple[Part, ...], speaker: str, pointer: str, raw: object) -
     return Message("user" if speaker == "tool" else speaker, group, pointer, raw=raw)
 
 
-def _groups(parts: tuple[Part, ...]) -> list[tuple[Part, ...]]:
+def groups(parts: tuple[Part, ...]) -> list[tuple[Part, ...]]:
     """Results alone, all that stands between them together."""
-    groups: list[tuple[Part, ...]] = []
+    made: list[list[Part]] = []
     for part in parts:
-        together = groups and not isinstance(part, Result) and not isinstance(groups[-1][0], Result)
-        if together:
-            groups[-1] = (*groups[-1], part)
+        if made and not isinstance(part, Result) and not isinstance(made[-1][0], Result):
+            made[-1].append(part)
         else:
-            groups.append((part,))
-    return groups
+            made.append([part])
+    return [tuple(group) for group in made]
 
 
 def call(value: object, pointer: str, identity: str, name: str, text: bool = True) -> Call:

@@ -2,26 +2,26 @@
 (the answers stand beside each capture)."""
 
 import json
-import os
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
+from real_spans import SHARED, calls, spelled, texts, told
 
-from runs.messages import exact, wire_answer, wire_request
+from runs.messages import wire_answer, wire_request
 from runs.messages.parts import Call, Data, Reasoning, Result, Text
 
-SHARED = Path(os.environ.get("REWYN_SHARED", Path(__file__).parents[3] / "shared"))
 PRODUCERS = (
     "genai-anthropic", "genai-openai", "langfuse", "langsmith-otel", "logfire", "mlflow",
-    "openai-v2", "openinference-anthropic", "openinference-langchain", "openinference-openai-js",
-    "openllmetry-langchain", "openllmetry-openai", "pydantic-ai", "pydantic-ai-v2",
-    "traceloop-sdk", "vercel-ai-v6", "vercel-ai-v6-json",
+    "openai-v2", "openinference-anthropic", "openinference-langchain",
+    "openinference-langchain-double", "openinference-llamaindex", "openinference-openai",
+    "openinference-openai-agents", "openinference-openai-js", "openllmetry-anthropic-old",
+    "openllmetry-langchain", "openllmetry-openai", "openllmetry-openai-old", "pydantic-ai",
+    "pydantic-ai-v2", "traceloop-sdk", "vercel-ai-v6", "vercel-ai-v6-json",
 )  # fmt: skip
 SCENARIOS = (
     "parallel_tools", "multi_turn", "reasoning", "anth_reasoning", "resp_reason", "resp_plain",
     "structured", "refusal", "tool_error", "tool_error_handled", "no_args", "stream_tools",
+    "length", "subagents",
 )  # fmt: skip
 CASES = [
     f"{producer}/{scenario}"
@@ -29,56 +29,6 @@ CASES = [
     for scenario in SCENARIOS
     if (SHARED / "data" / "otlp" / producer / scenario).is_dir()
 ]
-
-
-def value_of(sent: dict[str, Any]) -> Any:
-    kind, value = next(iter(sent.items()), ("", None))
-    if kind == "arrayValue":
-        return [value_of(one) for one in value.get("values", [])]
-    if kind == "kvlistValue":
-        return {one["key"]: value_of(one["value"]) for one in value.get("values", [])}
-    return value
-
-
-def attributes(folder: Path) -> dict[str, dict[str, Any]]:
-    """Span id → attributes, of all requests of a capture."""
-    return {
-        span["spanId"]: {one["key"]: value_of(one["value"]) for one in span.get("attributes", [])}
-        for path in sorted(folder.glob("[0-9][0-9][0-9].json"))
-        for resource in json.loads(path.read_bytes()).get("resourceSpans", [])
-        for scope in resource.get("scopeSpans", [])
-        for span in scope["spans"]
-    }
-
-
-def calls(folder: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Each model call's span and what is known of it."""
-    spans = attributes(folder)
-    meta = json.loads((folder / "meta.json").read_bytes())
-    for run in meta["expect"]["runs"]:
-        for known in run["model_calls"]:
-            yield spans[known["span_id"]], known
-
-
-def texts(parts: tuple[Any, ...], kind: type) -> str | None:
-    return " ".join(part.text for part in parts if isinstance(part, kind)) or None
-
-
-def told(parts: tuple[Any, ...]) -> str:
-    """The last turn's words, JSON in one spelling."""
-    said = (
-        told(part.parts) if isinstance(part, Result)
-        else exact.compact(part.value) if isinstance(part, Data) else part.text
-        for part in parts if isinstance(part, Text | Result | Data)
-    )  # fmt: skip
-    return spelled("".join(said))
-
-
-def spelled(text: str) -> str:
-    try:
-        return json.dumps(json.loads(text), sort_keys=True)
-    except ValueError:
-        return text
 
 
 @pytest.mark.parametrize("case", CASES)
