@@ -20,7 +20,7 @@ def value_of(sent: dict[str, Any]) -> Any:
         return [value_of(one) for one in value.get("values", [])]
     if kind == "kvlistValue":
         return {one["key"]: value_of(one["value"]) for one in value.get("values", [])}
-    return value
+    return int(value) if kind == "intValue" else value
 
 
 def attributes(folder: Path) -> dict[str, dict[str, Any]]:
@@ -32,6 +32,17 @@ def attributes(folder: Path) -> dict[str, dict[str, Any]]:
         for scope in resource.get("scopeSpans", [])
         for span in scope["spans"]
     }
+
+
+def logged(folder: Path) -> list[dict[str, Any]]:
+    """The attributes of the log records of a capture."""
+    return [
+        {one["key"]: value_of(one["value"]) for one in record["attributes"]}
+        for path in sorted(folder.glob("logs-*.json"))
+        for resource in json.loads(path.read_bytes())["resourceLogs"]
+        for scope in resource["scopeLogs"]
+        for record in scope["logRecords"]
+    ]
 
 
 def calls(folder: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:

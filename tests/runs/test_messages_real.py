@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from real_spans import SHARED, calls, spelled, texts, told
+from real_spans import SHARED, calls, logged, spelled, texts, told
 
 from runs.messages import wire_answer, wire_request
 from runs.messages.parts import Call, Data, Reasoning, Result, Text
@@ -50,6 +50,20 @@ def test_a_real_request_reads_as_the_provider_got_it(case: str) -> None:
         if known["last_input"] and known["last_input"]["text"]:
             assert turns[-1].role == known["last_input"]["role"]
             assert told(turns[-1].parts) == spelled(known["last_input"]["text"])
+
+
+@pytest.mark.parametrize("scenario", ["parallel_tools", "handoff"])
+def test_a_google_agents_log_records_read_as_what_was_executed(scenario: str) -> None:
+    """No capture has a body of Gemini itself; these are the nearest to it."""
+    folder = SHARED / "data" / "otlp" / "google-adk-stable" / scenario
+    executed = json.loads((folder / "meta.json").read_bytes())["truth"]["tool_executions"]
+    views = [(wire_request(one, ""), wire_answer(one, "")) for one in logged(folder)]
+    called = [part for _, answer in views for part in answer.calls]
+    asked = [(one["name"], one["arguments"]) for one in executed]
+    assert [one for one in asked if one in [(p.name, p.arguments) for p in called]] == asked
+    last = [part for turn in views[-1][0].messages for part in turn.parts]
+    results = [part.parts[0].value["result"] for part in last if isinstance(part, Result)]
+    assert results == [one["result"] for one in executed][-len(results) :]
 
 
 RUNS = sorted(path.parent.name for path in (SHARED / "data" / "rewyn").glob("runs/*/events.jsonl"))
