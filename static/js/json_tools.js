@@ -85,11 +85,15 @@
   /* What a search that led here was for is unfolded; mark.js marks it. */
   const AT_MOST = 20;
   Tree.prototype.unfoldFound = function () {
-    const has = window.rewynHas?.();
-    if (!has) return;
-    const found = [];
-    for (let at = 0; at < this.lines.length && found.length < AT_MOST; at += 1) if (has(this.lines[at])) found.push(at);
-    found.forEach((at) => this.reveal(at));
+    const lines = new Set(), isRow = (at) => !/^\s*[}\]]/.test(this.lines[at]);
+    let at = 0, end = this.lines[0].length; // of the line, in the text
+    for (const [from, to] of window.rewynFound?.(this.lines.join("\n")) ?? []) {
+      while (end < from) end += this.lines[at += 1].length + 1;
+      if (isRow(at)) lines.add(at);
+      for (; end < to; end += this.lines[at].length + 1) if (isRow(at += 1)) lines.add(at);
+      if (lines.size >= AT_MOST) break;
+    }
+    lines.forEach((line) => this.reveal(line));
   };
 
   const draw = () => {

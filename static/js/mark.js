@@ -30,11 +30,20 @@
       const whole = (word) => !SPACELESS.test(word.normalize("NFKC")) && !/\p{So}/u.test(word);
       const before = whole(words[0]) ? "(?:(?<![\\p{L}\\p{N}])|(?<=\\\\[bfnrt]))" : ""; // behind \n in JSON, too
       const after = !whole(words.at(-1)) ? "" : star || said.endsWith("*") ? "[\\p{L}\\p{N}\\p{M}]*" : "(?![\\p{L}\\p{N}])";
-      return before + words.join("(?:\\\\[bfnrt]|[^\\p{L}\\p{N}]){1,20}") + after;
+      return before + words.join("(?:\\\\[bfnrt]|[^\\p{L}\\p{N}]){1,200}") + after;
     });
     const found = sources.filter(Boolean);
     return found.length ? new RegExp(found.join("|"), "gu") : null;
   };
+
+  function found(text, wanted, most = 2000) {
+    const { folded, at } = fold(text), places = [];
+    for (const hit of folded.matchAll(wanted)) {
+      if (places.length >= most) break;
+      places.push([at[hit.index], at[hit.index + hit[0].length]]);
+    }
+    return places;
+  }
 
   const isShown = (range) => !range.startContainer.parentElement.closest("details:not([open])");
 
@@ -54,32 +63,63 @@
     if (top < 0 || bottom > innerHeight) scrollBy(0, top - innerHeight / 2);
   }
 
-  /* Texts that read as one: those of code, which colours cut into pieces, or any other alone. */
+  const BLOCK = "p, li, td, th, h1, h2, h3, h4, h5, h6, pre, blockquote, dt, dd, summary, div";
+  const OWN_WORDS = "[data-plain], details.more > summary, .cut, .md-switch, .tree .muted, .tree .more";
+
+  /* The element that shows one recorded text or value, whatever stands in it: prose, code, Markdown,
+     rows of JSON. What is folded away from a text's head belongs to it. */
+  function shownIn(element) {
+    const own = element.closest(".found, .spoken, .tree") ?? element.closest(".said") ?? element.closest("pre") ?? element.closest("code");
+    const fold = own?.parentElement;
+    return fold?.matches("details.more") ? fold.previousElementSibling : own;
+  }
+
+  /* Texts that read as one, each with where it begins in them: a word ends where a block does. */
   function* runsOfText(within) {
     const walk = document.createTreeWalker(within, NodeFilter.SHOW_TEXT);
-    let held = [], block = null;
+    let held = null, before = null, isBehindOwnWords = false;
     for (let node; (node = walk.nextNode()); ) {
-      if (node.parentElement.closest("[data-plain]")) continue; // the page's own words
-      const own = node.parentElement.closest("pre, code");
-      if (held.length && !(own && own === block)) {
-        yield held;
-        held = [];
+      const element = node.parentElement;
+      if (element.closest(OWN_WORDS)) {
+        isBehindOwnWords = true;
+        continue;
       }
-      block = own;
-      held.push(node);
+      const unit = shownIn(element), block = element.closest(BLOCK);
+      if (held && !(unit && unit === held.unit)) {
+        yield held;
+        held = null;
+      }
+      held ??= { unit, text: "", nodes: [], starts: [], cuts: [] };
+      if (held.nodes.length && block !== before) held.text += "\n";
+      if (held.nodes.length && isBehindOwnWords) held.cuts.push(held.text.length);
+      isBehindOwnWords = false;
+      before = block;
+      held.nodes.push(node);
+      held.starts.push(held.text.length);
+      held.text += node.data;
     }
-    if (held.length) yield held;
+    if (held) yield held;
   }
 
   /* Where the character at `index` of these texts is; an end stays in the text it ends. */
-  function place(nodes, index, isEnd = false) {
-    let from = 0;
-    for (const node of nodes) {
-      const behind = from + node.length;
-      if (index < behind || (isEnd && index === behind)) return [node, index - from];
-      from = behind;
+  function place({ nodes, starts }, index, isEnd = false) {
+    let low = 0, high = nodes.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (isEnd ? starts[middle] < index : starts[middle] <= index) low = middle; else high = middle - 1;
     }
-    return [nodes.at(-1), nodes.at(-1).length];
+    return [nodes[low], Math.min(index - starts[low], nodes[low].length)];
+  }
+
+  /* From one character to another, the page's own words between them left out. */
+  function* rangesOf(run, from, to) {
+    for (const cut of [...run.cuts.filter((at) => from < at && at < to), to]) {
+      const range = new Range();
+      range.setStart(...place(run, from));
+      range.setEnd(...place(run, cut, true));
+      yield range;
+      from = cut;
+    }
   }
 
   const mark = () => {
@@ -88,28 +128,22 @@
     CSS.highlights.delete("search");
     const wanted = query && within && pattern(query);
     if (!wanted) return;
-    const ranges = [];
-    for (const nodes of runsOfText(within)) {
-      if (ranges.length >= 2000) break;
-      const { folded, at } = fold(nodes.map((node) => node.data).join(""));
-      for (const hit of folded.matchAll(wanted)) {
-        const range = new Range();
-        range.setStart(...place(nodes, at[hit.index]));
-        range.setEnd(...place(nodes, at[hit.index + hit[0].length], true));
-        ranges.push(range);
-      }
+    const hits = [];
+    for (const run of runsOfText(within)) {
+      if (hits.length >= 2000) break;
+      for (const [from, to] of found(run.text, wanted)) hits.push([...rangesOf(run, from, to)]);
     }
-    if (!ranges.length) return;
-    CSS.highlights.set("search", new Highlight(...ranges));
-    const first = ranges.find(isShown) ?? ranges[0];
-    open(first.startContainer.parentElement);
-    toSight(first);
+    if (!hits.length) return;
+    CSS.highlights.set("search", new Highlight(...hits.flat()));
+    const first = hits.find(([start]) => isShown(start)) ?? hits[0];
+    for (const range of first) open(range.startContainer.parentElement);
+    toSight(first[0]);
   };
 
-  /* For texts not on the page yet: whether one has what was looked for; nothing if nothing was. */
-  window.rewynHas = () => {
+  /* For texts not on the page yet: where what was looked for begins and ends in one. */
+  window.rewynFound = (text, most) => {
     const wanted = pattern(new URLSearchParams(location.search).get("q") ?? "");
-    return wanted && ((text) => fold(text).folded.search(wanted) >= 0);
+    return wanted ? found(text, wanted, most) : [];
   };
   mark();
   document.addEventListener("rewyn:json", mark);

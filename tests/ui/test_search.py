@@ -50,3 +50,28 @@ def test_a_phrase_that_colours_cut_is_marked_as_one(page, project) -> None:
     expect(page.locator("#effect pre code span").first).to_be_visible()
     page.reload()
     assert page.evaluate(MARKED) == ["return refund(order, 12"]
+
+
+def test_a_phrase_is_marked_across_prose_code_folds_and_rows_of_json(page, project) -> None:
+    said = "Run **this**:\n\n```python\nreturn refund(order)\n```\n- Then wait\n- at once"
+    long = "lorem ipsum\n" * 39 + "one two\n" + "three four\n" * 60
+    args = json.dumps({"order": 8812, "why": [{"reason": "torn"}]})
+    records = [completion(1, "How?", said), tool(2, args=args, result=long)]
+    ingest.accept_log(project, body(log(*records)), run_id="run")
+    marked_at = {
+        '1&q="this python return refund"': "this**:\n\n```python\nreturn refund",
+        '1&q="order then wait at"': "order)\n```\n- Then wait\n- at",
+        '1&q="wait at once"&md=/outcome/Ok/choice/0/text': "wait\nat once",
+        '2&q="8812 why reason torn"': '8812,\n  "why": [\n    {\n      "reason": "torn',
+    }
+    for asked, text in marked_at.items():
+        page.goto(f"/p/acme/runs/run?at={asked}")
+        assert page.evaluate(MARKED)[0] == text
+        assert page.evaluate(IN_SIGHT)
+    page.goto('/p/acme/runs/run?at=2&q="two three"')
+    assert page.evaluate(MARKED) == ["two\n", "three"]
+    expect(page.locator("details.more[open]")).to_have_count(1)
+    page.goto('/p/acme/runs/run?at=2&req=json&tab=json&q="two three"')
+    assert page.evaluate(MARKED) == ["two\\nthree"]
+    page.goto('/p/acme/runs/run?at=2&req=json&q="tool call name"')
+    assert page.evaluate(MARKED) == ['tool_call""name']
