@@ -49,6 +49,12 @@ _REPLAY = ' <span class="tag muted">replay</span>'
 
 
 @register.simple_tag
+def received() -> SafeString:
+    """Said before a time that is when a run came in."""
+    return mark_safe(_RECEIVED)
+
+
+@register.simple_tag
 def run_rows(runs: Sequence[Run], slug: str, columns: tuple[str, ...] = tuple(SHOWN)) -> SafeString:
     """Runs (whole, or the columns `OF_A_ROW` of them) as table rows, each linked to its page."""
     shape, home, now = _shape(columns), address_of("runs:list", slug), timezone.now()

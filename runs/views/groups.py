@@ -25,16 +25,18 @@ LATEST = 5000
 """Runs the figures are of: the newest so many, whatever there was before."""
 SHOWN = 200
 _COLUMNS = ("status", "duration_ms", "total_tokens", "tokens_complete", "cost", "cost_complete",
-            "sort_at")  # fmt: skip
+            "sort_at", "started_at")  # fmt: skip
 
 
 @dataclass(slots=True)
 class Group:
-    """Runs of one session, agent or version, newest first, and their figures."""
+    """Runs of one session, agent or version, newest first, and their figures. `first` and `last`
+    are recorded starts; when runs came in (`is_received`) only where no log has a time."""
 
     name: str
     first: datetime
     last: datetime
+    is_received: bool = True
     runs: int = 0
     failed: int = 0
     tokens: int | None = None
@@ -46,7 +48,7 @@ class Group:
     def add(self, run: Any) -> None:
         self.runs += 1
         self.failed += run.status == "failed"
-        self.first, self.last = min(self.first, run.sort_at), max(self.last, run.sort_at)
+        self._place(run.sort_at, run.started_at != run.sort_at)
         if run.total_tokens is not None:
             self.tokens = (self.tokens or 0) + run.total_tokens
         if run.cost is not None:
@@ -56,13 +58,21 @@ class Group:
         if run.duration_ms is not None:
             self.took.append(run.duration_ms)
 
+    def _place(self, moment: datetime, is_received: bool) -> None:
+        if self.is_received and not is_received:
+            self.first = self.last = moment
+            self.is_received = False
+        elif self.is_received == is_received:
+            self.first, self.last = min(self.first, moment), max(self.last, moment)
+
     @property
     def duration(self) -> float | None:
         return median(self.took) if self.took else None
 
 
 def grouped(runs: RunQuerySet, column: str) -> list[Group]:
-    """The newest `LATEST` of these runs by what they have in `column`, newest group first."""
+    """The newest `LATEST` of these runs by what they have in `column`, the group with
+    the latest run first."""
     rows: Iterable[Any] = runs.order_by("-sort_at", "-id").values_list(
         column, *_COLUMNS, named=True
     )[:LATEST]
@@ -71,7 +81,7 @@ def grouped(runs: RunQuerySet, column: str) -> list[Group]:
         name = getattr(run, column)
         group = groups.setdefault(name, Group(name, run.sort_at, run.sort_at))
         group.add(run)
-    return list(groups.values())
+    return sorted(groups.values(), key=lambda group: group.last, reverse=True)
 
 
 @require_safe

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
+from django.db.models import F
 from django.test import Client
 
 from runs.models import Run, RunLabel, SavedView
@@ -223,6 +224,18 @@ def test_an_agent_shows_the_figures_of_its_versions(member_client, make_run) -> 
     assert "/p/acme/runs?agent=desk&amp;version=1" in page
     assert "/p/acme/agent?name=desk" in member_client.get("/p/acme/agents").text
     assert member_client.get("/p/acme/agent?name=nobody").status_code == 404
+
+
+def test_first_and_last_are_recorded_times_where_a_log_has_any(member_client, make_run) -> None:
+    for name, minutes, agent in (("a", 5, "timed"), ("b", 9, "timed"), ("c", 1, "untold")):
+        make_run(name, minutes, agent=agent)
+    timed = Run.objects.filter(agent="timed")
+    timed.update(started_at=F("sort_at"))
+    make_run("came in later", 30, agent="timed")
+    rows = re.findall(r"<tr data-row>.*?</tr>", member_client.get("/p/acme/agents").text)
+    minutes = [re.findall(r'<time datetime="[^"T]+T\d\d:(\d\d)', row) for row in rows]
+    assert minutes == [["05", "09"], ["01", "01"]]
+    assert ["received" in row for row in rows] == [False, True]
 
 
 @pytest.mark.parametrize("path", ["sessions", "session?id=s", "agents", "agent?name=desk"])
