@@ -36,6 +36,7 @@ from runs.accounts.models import Project, Scope
 from runs.api.auth import project_id_of, project_of
 from runs.models import Run
 from runs.refusals import Refused
+from runs.strangers import only
 
 M = TypeVar("M", bound=Model)
 CHUNK = 64 * 1024
@@ -242,6 +243,7 @@ def _shape(experiment: Experiment, request: Request | None = None) -> dict[str, 
 
 def _page(rows: QuerySet[M], request: Request) -> tuple[list[M], str | None]:
     """Newest first, as `cursor` and `limit` name them."""
+    only(request.query_params, "cursor", "limit")
     limit, before = bounded(request, "limit", 50, most=200), bounded(request, "cursor", 0)
     rows = rows.order_by("-pk")
     found = list((rows.filter(pk__lt=before) if before else rows)[: limit + 1])

@@ -27,10 +27,12 @@ from runs.accounts.models import Scope
 from runs.api.auth import project_id_of, project_of
 from runs.api.incoming import read_body
 from runs.refusals import Refused
+from runs.strangers import only
 
 BATCH = 1000
 MOST = 200
 _NAMES = {"agent": "cluster__agent", "run": "run__external_id", "replay": "replay__public_id"}
+_FILTERS = (*_NAMES, "state", "class", "experiment", "cluster")
 
 
 class DivergencesView(APIView):
@@ -94,6 +96,7 @@ def _mine(request: Request) -> QuerySet[Divergence]:
 
 
 def _filtered(request: Request) -> QuerySet[Divergence]:
+    only(request.query_params, *_FILTERS, "cursor", "limit")
     wanted = {column: word(request, name) for name, column in _NAMES.items()}
     wanted["state"] = _one_of(request, "state", list(State.values))
     wanted["difference"] = _one_of(request, "class", [d.value for d in Difference])

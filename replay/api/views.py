@@ -23,6 +23,7 @@ from runs.accounts.models import Scope
 from runs.api.auth import project_id_of
 from runs.models import Run
 from runs.refusals import Refused
+from runs.strangers import only
 
 
 class ReplaysView(APIView):
@@ -35,6 +36,7 @@ class ReplaysView(APIView):
         replays = Replay.objects.filter(project_id=project_id_of(request)).visible().for_list()
         replays = replays.select_related("project", "experiment")
         replays = replays.filter(**_filters(request))
+        only(request.query_params, *_CHOICES, *_NAMES, "cursor", "limit")
         page = keyset(replays, request)
         return Response({"results": [replay_line(one) for one in page.rows], "next": page.next})
 
@@ -65,6 +67,7 @@ class ReplayEffectsView(APIView):
     @docs.list_rows
     def get(self, request: Request, replay_id: str) -> Response:
         replay = _replay(request, replay_id)
+        only(request.query_params, "changed", "ignored", "after", "limit")
         rows = ReplayEffect.objects.filter(replay=replay).for_list()
         if request.query_params.get("changed") in ("1", "true"):
             rows = rows.changed()

@@ -24,10 +24,12 @@ from runs.models import Effect, Family, Run
 from runs.paging import Cursor, Order
 from runs.prepared import read
 from runs.refusals import Refused
+from runs.strangers import only
 
 MAX_RUNS = 200
 MAX_EFFECTS = 1000
 _DEFAULT = 50
+_LISTED_BY = (*(name for name in RunFilterForm.base_fields if name != "after"), "cursor", "limit")
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 
 
@@ -105,6 +107,7 @@ class EffectsView(EffectsIn, ReadView):
 
     @docs.list_effects
     def get(self, request: Request, run_id: str) -> HttpResponseBase:
+        only(request.query_params, "after", "limit", "family")
         after = number(request, "after", -1, -1, 2**31 - 1)
         limit = number(request, "limit", 100, 1, MAX_EFFECTS)
         effects = Effect.objects.filter(run_id=self.run_key(request, run_id))
@@ -172,6 +175,7 @@ def number(request: Request, name: str, default: int, low: int, high: int) -> in
 
 
 def _filters(request: Request) -> RunFilterForm:
+    only(request.query_params, *_LISTED_BY)
     form = read_filters(request._request)
     for field, problems in form.errors.items():
         raise Refused("invalid", str(problems[0]), field)

@@ -18,6 +18,7 @@ from runs.refusals import Refused
 from runs.search import indexing
 from runs.search.find import Hit, find
 from runs.search.query import Query, QueryProblem, parse
+from runs.strangers import only
 
 MAX_HITS = 100
 
@@ -72,6 +73,7 @@ class SearchView(ReadView):
         responses={200: SearchPage, **docs.errors(422)},
     )
     def get(self, request: Request) -> Response:
+        only(request.query_params, "q", "cursor", "limit")
         project = project_of(request)
         query = _query(request)
         after = number(request, "cursor", 0, 1, 10**18 - 1) or None

@@ -16,6 +16,7 @@ from runs.matching import COLUMNS, arrived_since
 from runs.models import LabelKind, Run, RunLabel, RunStatus
 from runs.paging import LOOKED_AT, NEWEST, Page
 from runs.prepared import prepared
+from runs.strangers import strangers
 from runs.views import saved_views
 from runs.views.selection import chosen, read_deleted
 
@@ -40,9 +41,15 @@ def run_list(request: HttpRequest, slug: str) -> HttpResponse:
         **_fresh(form, page, newest),
         "view": saved_views.shown(request, project, form),
         "deleted": read_deleted(request.GET.get("deleted", "")),
+        **_strangers(request, form),
         "nothing_yet": not page.runs and not Run.objects.of(project).exists(),
     }
     return render(request, "runs/run_list.html", context)
+
+
+def _strangers(request: HttpRequest, form: RunListForm) -> dict[str, Any]:
+    found = strangers(request.GET, {*form.fields, "deleted"})
+    return {"strangers": found, "known_query": form.query()} if found else {}
 
 
 def _ways(form: RunListForm, page: Page[Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from runs.accounts.models import Project
 from runs.search import indexing
 from runs.search.find import find, find_in_run
 from runs.search.query import Query, QueryProblem, parse
+from runs.strangers import strangers, without_strangers
 
 HITS = 25
 IN_RUN = 200
@@ -24,6 +25,9 @@ def search(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_project_or_404(request, slug)
     asked = request.GET.get("q", "")
     context: dict[str, Any] = {"asked": asked, "lag": indexing.lag(project)}
+    if found := strangers(request.GET, ("q", "after")):
+        known = without_strangers(request.GET, ("q", "after"))
+        context |= {"strangers": found, "known_query": known}
     if asked.strip():
         context |= _answer(request, project, asked)
     return render(request, "runs/search.html", context)

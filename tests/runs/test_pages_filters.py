@@ -122,6 +122,31 @@ def test_what_cannot_be_understood_is_named_and_left_out(project, make_run, quer
     assert list(form.errors) == [query.partition("=")[0]]
 
 
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [("runs?has_eror=yes", "has_eror"), ("runs?after=x", "after"), ("search?q=a&x%00=1", "x␀"),
+     ("runs/a/effects?familly=tool", "familly"), ("replays?runn=a", "runn"),
+     ("divergences?stat=open", "stat"), ("verdicts/export?stat=open", "stat"),
+     ("experiments?before=1", "before"), (f"runs?{'y' * 5000}=1", None)],
+)  # fmt: skip
+def test_the_api_refuses_a_parameter_it_does_not_know(api, make_run, path, field) -> None:
+    make_run("a")
+    answer = api("GET", f"/api/v1/{path}")
+    refused = answer.json()["error"]
+    assert (answer.status_code, refused["code"]) == (422, "unknown_field")
+    assert refused["field"] == field or (field is None and len(refused["field"]) == 60)
+
+
+def test_a_page_says_what_it_left_out_and_leads_on_without_it(member_client, make_run) -> None:
+    make_run("a", agent="desk")
+    page = member_client.get("/p/acme/runs?has_eror=yes&agent=desk").text
+    assert "Unknown filter <b>has_eror (did you mean has_errors?)</b>" in page
+    assert 'href="?agent=desk">Take it out of the address' in page
+    assert "Unknown filter" not in member_client.get("/p/acme/runs?agent=desk&view=all").text
+    for path in ("search?q=word&famly=tool", "replays?statos=failed"):
+        assert "Unknown filter <b>" in member_client.get(f"/p/acme/{path}").text
+
+
 def test_a_chip_can_be_taken_off_and_keeps_the_rest() -> None:
     form = RunFilterForm(QueryDict("agent=desk&status=failed&status=running&after=1.2"))
     chips = {(chip.label, chip.said): chip.without for chip in form.chips()}

@@ -1,0 +1,51 @@
+"""Names in an address that nobody knows: said, never passed over as if they were heeded. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from django.http import QueryDict
+
+from runs.messages.loose import cut_name
+from runs.refusals import Refused
+
+MOST, LONGEST = 10, 60
+
+
+@dataclass(frozen=True, slots=True)
+class Stranger:
+    """A name that is not known here; `meant` is the known one nearest to it, if any is near."""
+
+    name: str
+    meant: str
+
+    @property
+    def said(self) -> str:
+        return f"{self.name} (did you mean {self.meant}?)" if self.meant else self.name
+
+
+def strangers(asked: Iterable[str], known: Collection[str]) -> list[Stranger]:
+    """The names of a query string that are not among `known`, the first `MOST` of them."""
+    unknown = [name for name in asked if name not in known][:MOST]
+    return [Stranger(cut_name(name, LONGEST), _nearest(name, known)) for name in unknown]
+
+
+def without_strangers(asked: QueryDict, known: Collection[str]) -> str:
+    """The query string that is left."""
+    left = asked.copy()
+    for name in [name for name in left if name not in known]:
+        del left[name]
+    return left.urlencode()
+
+
+def only(asked: Iterable[str], *known: str) -> None:
+    """Raises Refused for the first name of a query string that is not among `known`."""
+    for one in strangers(asked, known):
+        hint = f" Did you mean `{one.meant}`?" if one.meant else ""
+        raise Refused("unknown_field", f"There is no parameter of this name.{hint}", one.name)
+
+
+def _nearest(name: str, known: Collection[str]) -> str:
+    return next(iter(get_close_matches(name[:LONGEST].lower(), known, 1)), "")
