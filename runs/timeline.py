@@ -143,7 +143,8 @@ class Tape:
 
     @property
     def height(self) -> int:
-        return max(len(self.lanes), 1) * LANE_HEIGHT + 12
+        """Under the lanes is a strip for words; those that stand under any bar have room above."""
+        return max(len(self.lanes), 1) * LANE_HEIGHT + (12 if self.axis.by_time else 18)
 
 
 @dataclass(frozen=True, slots=True)

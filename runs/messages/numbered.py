@@ -108,5 +108,6 @@ def spoken(
 
 
 def _gap(count: int, name: str) -> Message:
-    said = f"{plural(count, 'turn')} before this one, by its number, not in the recording"
+    are = "is" if count == 1 else "are"
+    said = f"{plural(count, 'turn')} that stood here, by number, {are} not in the recording"
     return Message("message", (Text("", "", said),), name, raw=count)

@@ -38,7 +38,7 @@ def _part(value: object, pointer: str) -> Part:
 def _text(part: dict[str, Any], pointer: str) -> Part | None:
     said = part.get("content")
     if said is None and part.keys() == {"type"}:
-        return Text("", pointer, "the sender keeps its texts to itself")
+        return Text("", "", "the sender keeps its texts to itself")
     label = "refusal" if part.get("type") == "refusal" else ""
     return Text(said, f"{pointer}/content", label) if isinstance(said, str) else None
 

@@ -1,4 +1,5 @@
-"""A result that is rows, as a table: a list of flat objects, bounded, its true size known."""
+"""A result that is rows, as a table: a list of flat objects, or of flat lists of one length as
+databases give them; bounded, its true size known."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -50,7 +51,7 @@ def table(value: object) -> Table | None:
 
 
 def _table(rows: list[Any], label: str = "", facts: tuple[Fact, ...] = ()) -> Table | None:
-    looked = rows[:_LOOKED_AT]
+    looked = _named(rows[:_LOOKED_AT])
     if len(looked) < 2 or not all(map(_is_flat, looked)):
         return None
     columns = tuple(dict.fromkeys(key for row in looked for key in row))
@@ -60,6 +61,14 @@ def _table(rows: list[Any], label: str = "", facts: tuple[Fact, ...] = ()) -> Ta
     shown = columns[:COLUMNS]
     body = tuple(tuple(_cell(row, key) for key in shown) for row in looked[:ROWS])
     return Table(shown, body, len(rows), len(columns), label, facts)
+
+
+def _named(rows: list[Any]) -> list[Any]:
+    """Rows that are lists of one length, their columns named by number."""
+    sizes = {len(row) if isinstance(row, list) else 0 for row in rows}
+    if len(sizes) != 1 or min(sizes) < 2:
+        return rows
+    return [{str(place): value for place, value in enumerate(row, 1)} for row in rows]
 
 
 def _is_flat(row: object) -> bool:

@@ -106,6 +106,8 @@ def part_of(context: template.Context, part: Part, served: int | None = None) ->
 def _text(context: template.Context, part: Text) -> str:
     label = f'<span class="label">{escape(part.label)}</span>' if part.label else ""
     inner = opened(part.text)
+    if not part.text and not part.pointer:  # nothing was recorded, and the label says so
+        return label
     if inner is None:
         return f"{label}{recorded_text(context, part.text, part.pointer)}{_citations(part)}"
     told = _LABEL.format(f"JSON in a text, opened{_as_it_came(context, part, 'as it came')}")

@@ -55,6 +55,15 @@ def test_rows_are_a_table_exact_to_the_digit(shown) -> None:
     assert "<summary>JSON</summary>" in page
 
 
+def test_rows_of_a_database_are_a_table_too(member_client, project, shared) -> None:
+    """Effect 2 of the real log answers lists: region and sum."""
+    log = (shared / "data/rig/sql-analyst-responses.effects.json").read_bytes()
+    ingest.accept_log(project, log, run_id="sql")
+    page = member_client.get("/p/acme/runs/sql?at=2", headers={"HX-Request": "true"}).text
+    assert "<th>1</th><th>2</th>" in page
+    assert '<td dir="auto">DACH</td><td class="num">1204881.1</td>' in page
+
+
 def test_a_huge_table_is_bounded_and_says_its_true_size(shown) -> None:
     rows = [{f"c{j}": i for j in range(40)} for i in range(20_000)]
     page = shown(json.dumps({"total": 20_000, "rows": rows})[:900_000].rpartition("}, ")[0] + "}]}")
@@ -67,7 +76,8 @@ def test_a_huge_table_is_bounded_and_says_its_true_size(shown) -> None:
 @pytest.mark.parametrize(
     "value",
     [[], [{}], [{"a": 1}], [1, 2], [{"a": [1]}, {"a": [2]}], {"a": [1, 2]}, "text", None,
-     [{"a": 1}, {"b": 2}, {"c": 3}], {"a": [{"b": 1}, {"b": 2}], "c": {"d": 1}}],
+     [{"a": 1}, {"b": 2}, {"c": 3}], [[1], [2]], [[1, 2], [3]], [[1, [2]], [3, [4]]],
+     {"a": [{"b": 1}, {"b": 2}], "c": {"d": 1}}],
 )  # fmt: skip
 def test_what_is_no_rows_is_no_table(value: object) -> None:
     assert table(value) is None

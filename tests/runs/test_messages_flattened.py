@@ -99,7 +99,7 @@ def test_what_an_attribute_limit_took_is_said_where_it_would_stand() -> None:
     )
     first, gap, last = turns.messages
     assert (first.parts[0].text, last.parts[0].text) == ("a", "b")
-    assert gap.parts[0].label.startswith("999,999,998 turns before this one")
+    assert gap.parts[0].label.startswith("999,999,998 turns that stood here")
 
 
 def test_a_key_that_is_a_value_and_the_start_of_others_loses_neither() -> None:

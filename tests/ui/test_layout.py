@@ -26,6 +26,8 @@ OVERHANGING = """() => {
         .filter((one) => one.getBoundingClientRect().right > inside(one).right + 1)
         .map((one) => one.textContent.trim().slice(0, 40));
 }"""
+CUT = """(all) => all.filter((one) => one.scrollWidth > one.clientWidth)
+    .map((one) => one.textContent)"""
 BOXES = """(all) => all.map((one) => {
     const { left, right, top, bottom } = one.getBoundingClientRect();
     return { left, right, top, bottom };
@@ -116,12 +118,15 @@ def test_long_names_of_files_do_not_widen_the_import(page, shared, tmp_path) -> 
 
 
 @pytest.mark.parametrize("name, last", [("refund-memory", "#9"), ("support-triage", "#2")])
-def test_the_last_tick_of_the_tape_is_not_covered(page, load_log, name, last) -> None:
-    load_log(name)
+def test_the_head_of_a_run_is_whole_and_nothing_of_its_tape_is_covered(
+    page, load_log, name, last
+) -> None:
+    load_log(name, agent=f"the-{name}-agent", environment="production")
     for width in (1024, 1440):
         resized(page, width)
         page.goto(f"/p/acme/runs/{name}")
         assert_last_tick_is_clear(page, last)
+        assert page.locator(".bar .chip .ellipsis").evaluate_all(CUT) == []
 
 
 def assert_last_tick_is_clear(page, last: str) -> None:
@@ -129,6 +134,8 @@ def assert_last_tick_is_clear(page, last: str) -> None:
     ticks = page.locator(".ruler text")
     assert ticks.last.text_content() == last
     assert min(tick["top"] for tick in ticks.evaluate_all(BOXES)) >= note["bottom"] - 1
+    bars = page.locator(".tape rect[data-seq]").evaluate_all(BOXES)
+    assert max(bar["bottom"] for bar in bars) < note["top"] + 3  # above its letters
 
 
 def test_json_keeps_its_lines_whatever_it_is_written_in(page, noted) -> None:
