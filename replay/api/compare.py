@@ -18,6 +18,7 @@ from runs.api.auth import project_id_of
 from runs.api.shapes import dollars
 from runs.models import Effect, Run
 from runs.refusals import Refused
+from runs.strangers import only
 
 UNCLASSED = "unclassed"
 
@@ -27,6 +28,8 @@ class CompareView(APIView):
 
     @docs.compare_runs
     def get(self, request: Request) -> Response:
+        known = ("a", "b", "after", "limit", "changed", "ignored", "class")
+        only(request.query_params, *known)
         both = compared(_run(request, "a"), _run(request, "b"))
         after, limit = bounded(request, "after", 0), bounded(request, "limit", 100, most=1000)
         picked = [(n, row) for n, row in enumerate(both.rows, 1) if n > after]

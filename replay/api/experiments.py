@@ -88,6 +88,8 @@ class MatrixView(APIView):
 
     @docs.get_matrix
     def get(self, request: Request, experiment_id: str) -> Response:
+        known = ("candidate", "sort", "class", "status", "cursor", "limit")
+        only(request.query_params, *known)
         experiment = _experiment(request, experiment_id)
         candidates = list(experiment.candidates.order_by("place"))
         picked, limit = _picked(request), bounded(request, "limit", 50, most=200)

@@ -20,6 +20,7 @@ from replay.notifications.models import Bound, Delivery, Measure, Webhook
 from runs.accounts.models import Membership, Scope
 from runs.api.auth import project_id_of, project_of
 from runs.refusals import Refused
+from runs.strangers import only
 
 MOST = 200
 
@@ -92,6 +93,7 @@ class DeliveriesView(APIView):
 
     @docs.list_deliveries
     def get(self, request: Request, webhook_id: str) -> Response:
+        only(request.query_params, "cursor", "limit")
         found = Delivery.objects.filter(webhook=_hook(request, webhook_id)).order_by("-pk")
         if before := bounded(request, "cursor", 0):
             found = found.filter(pk__lt=before)

@@ -40,6 +40,7 @@ class DivergencesView(APIView):
 
     @docs.list_divergences
     def get(self, request: Request) -> Response:
+        only(request.query_params, *_FILTERS, "cursor", "limit")
         found = _filtered(request).order_by("-pk")
         if before := bounded(request, "cursor", 0):
             found = found.filter(pk__lt=before)
@@ -73,6 +74,7 @@ class ExportView(APIView):
 
     @docs.export_verdicts
     def get(self, request: Request) -> StreamingHttpResponse:
+        only(request.query_params, *_FILTERS)
         found = _filtered(request)
         project = project_of(request)
         head = {
@@ -96,7 +98,6 @@ def _mine(request: Request) -> QuerySet[Divergence]:
 
 
 def _filtered(request: Request) -> QuerySet[Divergence]:
-    only(request.query_params, *_FILTERS, "cursor", "limit")
     wanted = {column: word(request, name) for name, column in _NAMES.items()}
     wanted["state"] = _one_of(request, "state", list(State.values))
     wanted["difference"] = _one_of(request, "class", [d.value for d in Difference])

@@ -9,6 +9,7 @@ from typing import Any
 from replay.questions import flag, number
 from runs.messages.loose import clean
 from runs.refusals import Refused
+from runs.strangers import only
 
 MAX_RATIO = 1_000_000.0
 
@@ -55,6 +56,7 @@ def read_gate(value: Any) -> Gate:
 
 def read_query(given: Mapping[str, str], kept: Mapping[str, Any]) -> Gate:
     """The gate of query parameters, each in place of what was kept; Refused where it is none."""
+    only(given, *FIELDS)
     named = {name: _of_text(name, given[name]) for name in FIELDS if name in given}
     return read_gate({**kept, **named})
 

@@ -22,6 +22,7 @@ from runs.comments import threads, writing
 from runs.comments.models import Comment
 from runs.models import Effect, Run
 from runs.refusals import Refused
+from runs.strangers import only
 
 MOST = 200
 
@@ -58,6 +59,7 @@ class CommentsView(ReadView):
         description="Comments on an effect, oldest first.",
     )
     def get(self, request: Request, run_id: str, seq: str) -> Response:
+        only(request.query_params, "after", "limit")
         run = self._run(request, run_id, seq)
         after = number(request, "after", 0, 0, 2**62)
         limit = number(request, "limit", 50, 1, MOST)

@@ -211,7 +211,7 @@ def test_a_call_answered_where_the_recording_failed_is_no_error(store, fake, cal
     assert (told["gate"]["passed"], sums["errors"], sums["classes"]["error"]) == (True, 0, 1)
 
 
-@pytest.mark.parametrize("query", ["min_same=2", "min_same=x", "max_cost_ratio=-1",
+@pytest.mark.parametrize("query", ["min_same=2", "min_sam=0.9", "min_same=x", "max_cost_ratio=-1",
                                    "max_cost_ratio=nan", "no_errors=maybe"])  # fmt: skip
 def test_a_gate_that_is_none_is_refused(started, call, query):
     assert call("GET", f"experiments/{started['id']}?{query}")[0] == 422

@@ -127,7 +127,9 @@ def test_what_cannot_be_understood_is_named_and_left_out(project, make_run, quer
     [("runs?has_eror=yes", "has_eror"), ("runs?after=x", "after"), ("search?q=a&x%00=1", "x␀"),
      ("runs/a/effects?familly=tool", "familly"), ("replays?runn=a", "runn"),
      ("divergences?stat=open", "stat"), ("verdicts/export?stat=open", "stat"),
-     ("experiments?before=1", "before"), (f"runs?{'y' * 5000}=1", None)],
+     ("experiments?before=1", "before"), ("compare?a=a&b=a&chnged=1", "chnged"),
+     ("verdicts/export?limit=5", "limit"), ("runs/a/effects/1/comments?befor=1", "befor"),
+     (f"runs?{'y' * 5000}=1", None)],
 )  # fmt: skip
 def test_the_api_refuses_a_parameter_it_does_not_know(api, make_run, path, field) -> None:
     make_run("a")
