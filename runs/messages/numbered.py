@@ -35,15 +35,19 @@ class Branch:
 
     def text(self, name: str) -> str:
         """The text of that name, taken; whatever else stands there stays."""
-        return str(self.members.pop(name)) if isinstance(self.members.get(name), str) else ""
+        value = self.members.get(name)
+        return str(self.members.pop(name)) if isinstance(value, str) else ""
 
     def listed(self, prefix: str = "") -> dict[int, Branch]:
         """N → what stands under `prefix` N, taken, in the order of N."""
+        keys = [key for key in self.members if key.startswith(prefix)]
         found: dict[int, dict[str, Any]] = {}
-        for key in [key for key in self.members if key.startswith(prefix)]:
+        for key in keys:
             match = _NUMBER.fullmatch(key, len(prefix))
             if match is not None:
                 found.setdefault(int(match[1]), {})[match[2]] = self.members.pop(key)
+        if not found:
+            return {}
         start = f"{self.start}{prefix}"
         return {
             number: Branch(members, self.whole, f"{start}{number}.")
@@ -57,6 +61,8 @@ class Branch:
 
     def unread(self) -> tuple[Data, ...]:
         """What is left."""
+        if not self.members:
+            return ()
         left = [(name, value) for name, value in self.members.items() if value not in (None, "")]
         alone, others = left[:_ONE_BY_ONE], dict(left[_ONE_BY_ONE:])
         shown = tuple(Data(value, self.at(name), name, unknown=True) for name, value in alone)
