@@ -97,3 +97,22 @@ def test_a_stream_plays_at_the_pace_it_was_recorded_at(page, project, shared) ->
         .inner_text()
         .startswith('{"service":"checkout","window_min":30}')
     )
+
+
+def test_an_image_that_cannot_be_drawn_says_so(page, project) -> None:
+    dot = (
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5E"
+        "rkJggg=="
+    )
+    images = [{"type": "image", "data": {"type": "base64", "value": value}, "media_type": "png"}
+              for value in (dot, "iVBORw0K")]  # fmt: skip
+    asked = {"chat_history": [{"role": "user", "content": images}]}
+    kind = {"effect": "completion", "request": asked}
+    record = {"id": 1, "key": "a/model#0", "kind": kind, "outcome": {}}
+    sent = {"header": {"handlers": [], "signature": {}, "hooks": [], "required": {}}}
+    body = json.dumps(sent | {"records": [record]}).encode()
+    ingest.accept_log(project, body, run_id="run")
+    page.goto("/p/acme/runs/run?at=1")
+    page.get_by_text("cannot be drawn").wait_for()
+    assert page.locator(".media").count() == 2
+    page.wait_for_function("document.querySelector('.media img').naturalWidth === 1")
