@@ -168,11 +168,10 @@ def measure(project: Any) -> None:
 
 
 def _listed(project: Any, query: Any) -> list[Any]:
-    from runs.matching import matching
-    from runs.paging import page
+    from runs.listed import page_of
+    from runs.querysets import OF_A_ROW
 
-    found = matching(project, {"q": query})
-    return page(found.runs.for_list(), limit=50, by=found.by, among=found.among).runs
+    return page_of(project, {"q": query}, OF_A_ROW).runs
 
 
 def _timed(act: Callable[[], Any]) -> list[float]:

@@ -1,19 +1,24 @@
-"""Which runs pass what was asked for, and how a page of them is found by reading few."""
+"""Which runs pass what was asked for, and how a page of them is found by reading few.
+
+Querysets are made without looking at the values in what was asked for: `runs.listed` has their SQL
+made once.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Exists, FilteredRelation, OuterRef, Q
+from django.db.models import Exists, FilteredRelation, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from runs.accounts.models import Project
 from runs.models import LabelKind, Run, RunLabel
 from runs.paging import TIME, Column
-from runs.prepared import read
+from runs.prepared import prepared
 from runs.querysets import RunQuerySet
 from runs.search import find
 
@@ -38,6 +43,11 @@ FLAGS = {
     "has_errors": Q(error_count__gt=0),
 }
 """Parameter → what `yes` (`replay`) means, as its index says it; the usually rarest first."""
+_YES = ("yes", "replay")
+SPANS = (("cost_min", "cost_max"), ("duration_min", "duration_max"))
+"""Parameters that bound a column together."""
+TIMES = ("since", "until", "from")
+"""`from` is when what was `last` asked for began."""
 DRIVER = "listed_by__"
 ITS = "its_"
 """In front of a column's name: its value, which no index holds. SQLite would take the index of
@@ -51,59 +61,100 @@ FEW_SORTED = 2000
 """The same for other orders: there the way without keys is to look at every run of them."""
 
 
+Asked = dict[str, Any]
+"""What is asked for as the columns have it: parameter → value, a list for `status`."""
+Form = tuple[tuple[str, Any], ...]
+"""The same without its values: those that are texts, numbers or times. Few things alter a query:
+which parameters there are, how many values of one, and which way a flag is asked for."""
+
+
+def as_asked(given: Mapping[str, Any]) -> Asked:
+    """What the filters gave, in the units of the columns."""
+    asked = {name: value for name, value in sorted(given.items()) if name not in ("q", "last")}
+    for name in SPANS[1]:
+        if name in asked:
+            asked[name] *= 1000
+    if "status" in asked:
+        asked["status"] = sorted(set(asked["status"]))
+    if "last" in given:
+        asked["from"] = timezone.now() - LAST[given["last"]]
+    return asked
+
+
+def in_two(asked: Asked) -> tuple[Form, list[Any]]:
+    form: list[tuple[str, Any]] = []
+    values: list[Any] = []
+    for name, value in asked.items():
+        is_list = isinstance(value, list)
+        form.append((name, len(value) if is_list else value if name in FLAGS else None))
+        if name not in FLAGS:
+            values += value if is_list else [value]
+    return tuple(form), values
+
+
+def in_one(form: Form, values: Iterable[Any]) -> Asked:
+    rest, asked = iter(values), Asked()
+    for name, said in form:
+        if name in FLAGS:
+            asked[name] = said
+        else:
+            asked[name] = next(rest) if said is None else [next(rest) for _ in range(said)]
+    return asked
+
+
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """Runs that match, with how a page of them is read (`runs.paging.page`)."""
+    """Runs that match; `by` is the prefix of the joined table that a page of them is read along."""
 
     runs: RunQuerySet
     by: str = ""
-    among: RunQuerySet | None = None
 
 
-def matching(project: Project, asked: dict[str, Any], column: Column = TIME) -> Matching:
-    """Runs of `project` that match what was asked for, to be listed along `column`."""
-    if "q" in asked:
-        return _with_text(project, asked, column)
+def matching(
+    project_id: int, asked: Asked, column: Column = TIME, keys: Sequence[int] | None = None
+) -> Matching:
+    """Runs of a project that match what is asked for, to be listed along `column`. `keys` are
+    those that `few` gave."""
     wanted = _wanted(asked)
-    keys = _few(project, wanted) if column is TIME else _few_of_any(project, wanted)
     if keys is not None:  # all of this project; naming it would have SQLite read its whole list
         return Matching(_labelled(_found(wanted).filter(pk__in=keys), wanted.labels))
     if column is TIME:
-        return _in_time(project, wanted)
+        return _in_time(project_id, wanted)
     if wanted.is_empty:
-        return Matching(Run.objects.of(project))
-    runs = _labelled(_looked_at(wanted).of(project), wanted.labels)
-    return Matching(runs, among=Run.everything.of(project))  # by its index alone
+        return Matching(Run.objects.filter(project=project_id))
+    runs = _looked_at(wanted).filter(project=project_id)
+    return Matching(_labelled(runs, wanted.labels))
 
 
-def _with_text(project: Project, asked: dict[str, Any], column: Column) -> Matching:
-    others = {name: value for name, value in asked.items() if name != "q"}
-    found = find.runs_with(project, asked["q"])
-    if found.is_few:
-        wanted = _wanted(others)
-        return Matching(_labelled(_found(wanted).filter(found.condition), wanted.labels))
-    rest = matching(project, others, column)
-    return replace(rest, runs=rest.runs.filter(found.condition))
+def is_sought(asked: Asked, column: Column, keys: Sequence[int] | None) -> bool:
+    """Whether `matching` finds runs by looking at each in the order of `column`."""
+    return keys is None and bool(asked) and column is not TIME
+
+
+def matching_these(asked: Asked, these: Q) -> Matching:
+    """Those of some few runs that match."""
+    wanted = _wanted(asked)
+    return Matching(_labelled(_found(wanted).filter(these), wanted.labels))
 
 
 def arrived_since(
-    project: Project, asked: dict[str, Any], newest: int, look_at: int
+    project: Project, given: Mapping[str, Any], newest: int, look_at: int
 ) -> RunQuerySet:
     """Matching runs among the `look_at` that came in behind the one with the key `newest`."""
-    wanted = _wanted(asked)
+    wanted = _wanted(as_asked(given))
     runs = _looked_at(wanted).alias(its_project=_hidden("project_id"))
-    if "q" in asked:
-        runs = runs.filter(find.runs_with(project, asked["q"]).condition)
+    if "q" in given:
+        runs = runs.filter(find.runs_with(project, given["q"]).condition)
     came = runs.filter(its_project=project.pk, pk__gt=newest, pk__lte=newest + look_at)
     return _labelled(came, wanted.labels)
 
 
-def _in_time(project: Project, wanted: Wanted) -> Matching:
+def _in_time(project_id: int, wanted: Wanted) -> Matching:
     """Along the index of the filter that has one in the order of time."""
     if not wanted.labels:
-        return Matching(_found(wanted).of(project))
+        return Matching(_found(wanted).filter(project=project_id))
     (kind, value), *others = wanted.labels
-    along = Q(labels__project=project, labels__kind=kind, labels__value=value)
+    along = Q(labels__project=project_id, labels__kind=kind, labels__value=value)
     # The label says whose run it is: SQLite without statistics would read the project's list.
     runs = _looked_at(wanted).annotate(listed_by=FilteredRelation("labels", condition=along))
     return Matching(_labelled(runs.filter(**{f"{DRIVER}id__isnull": False}), others), DRIVER)
@@ -161,16 +212,18 @@ class Wanted:
         return not (self.exact or self.rest or self.labels)
 
 
-def _wanted(asked: dict[str, Any]) -> Wanted:
+def _wanted(asked: Asked) -> Wanted:
     exact, rest = _flags(asked)
     for name, column in COLUMNS.items():
         if name in asked:
             exact.append(_equals(column, asked[name], filled=name in OFTEN_EMPTY))
-    cost = asked.get("cost_min"), asked.get("cost_max")
-    duration = _ms(asked.get("duration_min")), _ms(asked.get("duration_max"))
-    spread = _bounds("cost", *cost) + _bounds("duration_ms", *duration)
+    bounds = [(asked.get(low), asked.get(high)) for low, high in SPANS]
+    spread: list[Q] = []
     times = _times(asked)
-    rest += _bounds(f"{ITS}cost", *cost) + _bounds(f"{ITS}duration_ms", *duration) + times
+    for name, ends in zip(SPREAD, bounds, strict=True):
+        spread += _bounds(name, *ends)
+        rest += _bounds(f"{ITS}{name}", *ends)
+    rest += times
     status = asked.get("status", [])
     if len(status) == 1:
         exact.append(Q(status=status[0]))
@@ -181,35 +234,46 @@ def _wanted(asked: dict[str, Any]) -> Wanted:
     return Wanted(exact, spread, rest, labels, times)
 
 
-def _few(project: Project, wanted: Wanted) -> list[int] | None:
-    """Keys of the runs that pass a filter which only a few pass, to be sorted by time.
+def few(project_id: int, asked: Asked, column: Column = TIME) -> list[int] | None:
+    """Keys of the runs that pass a filter which only a few pass, to be sorted.
 
-    None where each passes many, so that a page is soon full read along in time, and where one
+    None where each passes many, so that a page is soon full read along its order, and where one
     index gives the runs in order. Else few or no runs at all would be found by reading all.
     """
-    if not wanted.spread and len(wanted.exact) + len(wanted.labels) < 2:
-        return None
-    return _keys(project, wanted, [*wanted.exact, *wanted.spread], FEW)
-
-
-def _few_of_any(project: Project, wanted: Wanted) -> list[int] | None:
-    """The same for another order, in which no filter's index gives its runs."""
-    times = [Q(*wanted.times)] if wanted.times else []
-    return _keys(project, wanted, [*wanted.exact, *times, *wanted.spread], FEW_SORTED)
-
-
-def _keys(project: Project, wanted: Wanted, conditions: list[Q], at_most: int) -> list[int] | None:
-    runs = Run.everything.of(project)  # by an index alone
-    for kind, value in wanted.labels:
-        labels = RunLabel.objects.filter(project=project, kind=kind, value=value)
-        keys = read(labels.values_list("run_id", flat=True)[: at_most + 1])
-        if len(keys) <= at_most:
-            return keys
-    for condition in conditions:
-        keys = read(runs.filter(condition).values_list("pk", flat=True)[: at_most + 1])
+    at_most = FEW if column is TIME else FEW_SORTED
+    for names in _ways(asked, column):
+        form, values = in_two({name: asked[name] for name in names})
+        keys = _keys(project_id, *values, form=form, limit=at_most + 1)
         if len(keys) <= at_most:
             return keys
     return None
+
+
+def _ways(asked: Asked, column: Column) -> Iterator[list[str]]:
+    """Parameters that an index finds runs by, each time those that go together."""
+    ways: list[list[str]] = [[kind] for kind in LABELS if kind in asked]
+    ways += [[name] for name in FLAGS if asked.get(name) in _YES]
+    ways += [[name] for name in COLUMNS if name in asked]
+    spread = [[name for name in span if name in asked] for span in SPANS]
+    if "status" in asked:
+        (ways if len(asked["status"]) == 1 else spread).append(["status"])
+    if column is not TIME:  # no index of a filter gives its runs in this order
+        ways.append([name for name in TIMES if name in asked])
+    elif len(ways) < 2 and not any(spread):
+        return
+    yield from filter(None, ways + spread)
+
+
+@prepared
+def _keys(project_id: int, *values: Any, form: Form, limit: int) -> QuerySet[Any, int]:
+    """Of those that pass one way, in no order: up to `limit`."""
+    wanted = _wanted(in_one(form, values))
+    for kind, value in wanted.labels:
+        labels = RunLabel.objects.filter(project=project_id, kind=kind, value=value)
+        return labels.values_list("run_id", flat=True)[:limit]
+    conditions = (*wanted.exact, *wanted.times, *wanted.spread)
+    runs = Run.everything.filter(*conditions, project=project_id)  # by an index alone
+    return runs.values_list("pk", flat=True)[:limit]
 
 
 def _labelled(runs: RunQuerySet, labels: list[Label]) -> RunQuerySet:
@@ -231,26 +295,20 @@ def _bounds(column: str, low: Any, high: Any) -> list[Q]:
     return [Q(**given)] if given else []
 
 
-def _times(asked: dict[str, Any]) -> list[Q]:
-    found = []
-    if "since" in asked:
-        found.append(Q(sort_at__gte=asked["since"]))
-    if "until" in asked:
-        found.append(Q(sort_at__lt=asked["until"]))
-    if "last" in asked:
-        found.append(Q(sort_at__gte=timezone.now() - LAST[asked["last"]]))
-    return found
+def _times(asked: Asked) -> list[Q]:
+    sides = ("gte", "lt", "gte")
+    return [
+        Q(**{f"sort_at__{side}": asked[name]})
+        for name, side in zip(TIMES, sides, strict=True)
+        if name in asked
+    ]
 
 
-def _ms(seconds: float | None) -> float | None:
-    return None if seconds is None else seconds * 1000
-
-
-def _flags(asked: dict[str, Any]) -> tuple[list[Q], list[Q]]:
+def _flags(asked: Asked) -> tuple[list[Q], list[Q]]:
     """Conditions of yes and of no. The indexes hold what is seldom: yes."""
     yes: list[Q] = []
     no: list[Q] = []
     for name, some in FLAGS.items():
         if name in asked:
-            (yes if asked[name] in ("yes", "replay") else no).append(some)
+            (yes if asked[name] in _YES else no).append(some)
     return yes, [~some for some in no]

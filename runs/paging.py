@@ -10,14 +10,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
-from itertools import islice
 from math import isfinite
 from typing import Any, Generic, TypeVar
 
 from django.db.models import Q, QuerySet
 
 from runs.models import Run
-from runs.prepared import read
 
 Row = TypeVar("Row")
 """A run, or a named tuple of columns of one (`id` and the column of the order among them)."""
@@ -121,49 +119,31 @@ class Page(Generic[Row]):
     """It ends where it had looked at `LOOKED_AT` runs, not where it was full."""
 
 
-def page(
-    runs: QuerySet[Run, Row],
-    *,
-    after: Cursor | None = None,
-    before: Cursor | None = None,
-    limit: int = 50,
-    order: Order = NEWEST,
-    by: str = "",
-    among: QuerySet[Run, Run] | None = None,
-) -> Page[Row]:
-    """The `limit` runs behind `after`, or in front of `before`, or from the start.
-
-    `by` is the prefix of the joined table the list is read along (`runs.matching`). `among` are
-    the runs the list is read along where that finds those of `runs` only by looking at each.
-    """
-
-    def ask(walk: Walk, stretch: Stretch, count: int) -> list[Row]:
-        return read(walk.query(runs, stretch, count))
-
-    return page_by(ask, after=after, before=before, limit=limit, order=order, by=by, among=among)
+Ask = Callable[["Walk", "Stretch", int], tuple[list[Row], "Cursor | None"]]
+"""Gives up to so many rows of a stretch, and where it stopped looking, if it did."""
 
 
 def page_by(
-    ask: Callable[[Walk, Stretch, int], list[Row]],
+    ask: Ask[Row],
     *,
     after: Cursor | None = None,
     before: Cursor | None = None,
     limit: int = 50,
     order: Order = NEWEST,
-    by: str = "",
-    among: QuerySet[Run, Any] | None = None,
 ) -> Page[Row]:
-    """The same by a function that asks for so many rows of a stretch."""
+    """The `limit` runs behind `after`, or in front of `before`, or from the start."""
     backwards = after is None and before is not None
-    walk = Walk(order.column, order.ascending != backwards, by, among)
+    walk = Walk(order.column, order.ascending != backwards)
     start = before if backwards else after
     rows: list[Row] = []
+    edge: Cursor | None = None
     for stretch in _stretches(order.column, start, backwards):
-        rows += ask(walk, stretch, limit + 1 - len(rows))
-        if len(rows) > limit or walk.edge:
+        found, edge = ask(walk, stretch, limit + 1 - len(rows))
+        rows += found
+        if len(rows) > limit or edge:
             break
     more, rows = len(rows) > limit, rows[:limit]
-    far = Cursor.of(rows[-1], order.column) if more else walk.edge
+    far = Cursor.of(rows[-1], order.column) if more else edge
     near = walk.way_back(start, rows[0] if rows else None)
     stopped = far is not None and not more
     if backwards:
@@ -189,22 +169,29 @@ def _stretches(column: Column, start: Cursor | None, backwards: bool) -> Iterato
         yield Stretch(known, start if known == here else None)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Walk:
-    """Reads stretches one way. `edge` is where it stopped looking, if it did."""
+    """Reads stretches one way. `by` is the prefix of the joined table the list is read along."""
 
     column: Column
     ascending: bool
-    by: str
-    among: QuerySet[Run, Run] | None
-    edge: Cursor | None = None
+    by: str = ""
 
-    def query(self, runs: QuerySet[Run, Row], stretch: Stretch, limit: int) -> QuerySet[Run, Row]:
-        self.edge = self._edge(stretch)
+    def query(
+        self, runs: QuerySet[Run, Row], stretch: Stretch, limit: int, edge: Cursor | None = None
+    ) -> QuerySet[Run, Row]:
+        """The next rows of a stretch, as far as the run at its edge."""
         found = runs.filter(self._within(stretch))
-        if self.edge is not None:
-            found = found.filter(self._up_to(self.edge))
+        if edge is not None:
+            found = found.filter(self._up_to(edge))
         return self._ordered(found)[:limit]
+
+    def edge(
+        self, among: QuerySet[Run, Run], stretch: Stretch, look_at: int
+    ) -> QuerySet[Run, tuple[Any, int]]:
+        """The place of the last run to look at; none if the stretch has no more than that."""
+        places = self._ordered(among.filter(self._within(stretch)))
+        return places.values_list(self.column.name, "id")[look_at : look_at + 1]
 
     def way_back(self, start: Cursor | None, first: Any) -> Cursor | None:
         """In front of the first row found; where there is none, in front of which it would be."""
@@ -220,14 +207,6 @@ class Walk:
 
     def _keys(self) -> tuple[str, str]:
         return f"{self.by}{self.column.name}", f"{self.by}run_id" if self.by else "id"
-
-    def _edge(self, stretch: Stretch) -> Cursor | None:
-        """The last run to look at, None if the stretch has no more than that."""
-        if self.among is None:
-            return None
-        place = self._ordered(self.among.filter(self._within(stretch)))
-        keys = place.values_list(self.column.name, "id")[LOOKED_AT : LOOKED_AT + 1]
-        return next((Cursor(*key) for key in islice(keys, 1)), None)
 
     def _within(self, stretch: Stretch) -> Q:
         """Rows of a stretch behind its start. Written so that one index range serves it."""

@@ -6,8 +6,9 @@ time, with a mark in the place of each value, and from then on puts the values i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from functools import wraps
 from types import SimpleNamespace
 from typing import Any, ParamSpec, TypeVar
@@ -22,6 +23,8 @@ P = ParamSpec("P")
 M = TypeVar("M", bound=Model)
 T = TypeVar("T")
 
+MOST_KEPT = 200
+"""Queries of one function: they take some 50 KB each."""
 _NUMBER, _TEXT = 31_973, "\x02value %d\x03"
 _MOMENT = datetime(1904, 2, 29, 1, 1, 1, 111111, tzinfo=UTC)
 """What marks are made of: no query has them by itself, and the smallest of columns could."""
@@ -30,20 +33,23 @@ _MOMENT = datetime(1904, 2, 29, 1, 1, 1, 111111, tzinfo=UTC)
 def prepared(make: Callable[P, QuerySet[M, T]]) -> Callable[P, list[T]]:
     """`make` gives a queryset; the function that it becomes gives what that one finds, as a list.
 
-    Values are given by position, each a whole number, a text or a time (never None), and each
-    stands in the query as it was given: `make` may not look at them. What alters the query itself
-    (its columns, which filters it has) is given by name and is one of few; how many values there
-    are may differ too. Prefetching is not done.
+    Values are given by position, each a number, a text or a time (never None), and each stands in
+    the query as it was given: `make` may not look at them. What alters the query itself (its
+    columns, which filters it has) is given by name; how many values there are may differ too. Of
+    more than some queries those made first are forgotten. Prefetching is not done.
     """
     kept: dict[tuple[Any, ...], _Query] = {}
 
     @wraps(make)
     def ask(*values: Any, **shape: Any) -> list[T]:
         form = (len(values), *shape.items())
-        if form not in kept:
+        query = kept.get(form)
+        if query is None:
             marks = [_mark(place, value) for place, value in enumerate(values)]
-            kept[form] = _Query(make(*marks, **shape), marks)
-        return kept[form].rows(values)
+            query = kept[form] = _Query(make(*marks, **shape), marks)
+            for oldest in [*kept][:-MOST_KEPT]:
+                kept.pop(oldest, None)  # another thread may have done so
+        return query.rows(values)
 
     return ask
 
@@ -116,6 +122,10 @@ _OF_COMPILER = {"select", "klass_info", "annotation_col_map"}
 def _mark(place: int, value: Any) -> Any:
     if isinstance(value, datetime):
         return _MOMENT + timedelta(days=place)
+    if isinstance(value, Decimal):
+        return _NUMBER + place + Decimal("0.25")
+    if isinstance(value, float):
+        return _NUMBER + place + 0.5
     return _TEXT % place if isinstance(value, str) else _NUMBER + place
 
 
@@ -127,11 +137,17 @@ def _adapted(value: Any) -> Any:
 
 def _places(params: list[Any], marks: list[Any]) -> Iterator[tuple[int, int, Callable[[Any], Any]]]:
     """Where each value goes, which one, and as what."""
-    assert all(mark in params for mark in marks), "a value does not stand in the query as it is"
+    numbers = {mark: number for number, mark in enumerate(marks)}
+    found = {numbers[param] for param in params if _is_of(param, numbers)}
+    assert len(found) == len(marks), "a value does not stand in the query as it is"
     for place, param in enumerate(params):
-        if param in marks:
-            as_it_is = isinstance(param, datetime)
-            yield place, marks.index(param), _itself if as_it_is else type(param)
+        if _is_of(param, numbers):
+            as_it_is = isinstance(param, datetime | Decimal)
+            yield place, numbers[param], _itself if as_it_is else type(param)
+
+
+def _is_of(param: Any, marks: Mapping[Any, int]) -> bool:
+    return isinstance(param, Hashable) and param in marks
 
 
 def _itself(value: Any) -> Any:

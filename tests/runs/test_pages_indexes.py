@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection
+from django.db.models.sql.compiler import SQLCompiler
 from django.http import QueryDict
 from django.test.utils import CaptureQueriesContext
 from query_plan import plan, shrink
@@ -124,3 +125,16 @@ def test_the_same_runs_are_found_whichever_way(
     runs = RunFilterForm(QueryDict(query)).page(project).runs
     assert [run.external_id for run in runs] == [f"r{n}" for n in found.split()]
     assert not RunFilterForm(QueryDict(query)).page(Project.objects.create(slug="b", name="B")).runs
+
+
+@pytest.mark.parametrize(("few", "count"), [(500, 2), (0, 5)])
+def test_filters_asked_for_together_before_are_few_queries_and_no_sql_is_made(
+    project, thirty_runs, monkeypatch, django_assert_num_queries, few, count
+) -> None:
+    monkeypatch.setattr(matching, "FEW", few)
+    query = "agent=desk&status={}&tool={}&cost_min={}&has_errors=no"
+    assert not RunFilterForm(QueryDict(query.format("failed", "tool1", "0.5"))).page(project).runs
+    monkeypatch.setattr(SQLCompiler, "as_sql", None)
+    with django_assert_num_queries(count):
+        runs = RunFilterForm(QueryDict(query.format("cancelled", "tool1", "1"))).page(project).runs
+    assert [run.external_id for run in runs] == ["r29", "r23", "r17", "r11"]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -68,6 +69,23 @@ def test_each_shape_is_a_query_of_its_own(stored) -> None:
     assert names("agent 2", "agent 0", column="agent") == ["agent 0", "agent 2"]
     assert names("agent 2", column="external_id") == ["run-2"]
     assert names(column="agent") == []
+
+
+def test_dollars_and_fractions_are_values_too(stored) -> None:
+    Run.objects.filter(agent="agent 1").update(cost=Decimal("0.020000000001"), duration_ms=1.5)
+    mine = Run.objects.values_list("agent", flat=True)
+    for cost, duration in (("0.02", 1.5), ("0.020000000001", 2.0), ("0.020000000002", 2.0)):
+        found, wanted = both(
+            lambda cost, most: mine.filter(cost__gte=cost, duration_ms__lte=most),
+            *(Decimal(cost), duration),
+        )
+        assert found == wanted == (["agent 1"] if cost != "0.020000000002" else [])
+
+
+def test_more_shapes_than_are_kept_find_the_same(stored, monkeypatch) -> None:
+    monkeypatch.setattr("runs.prepared.MOST_KEPT", 1)
+    first = prepared(lambda pk, *, limit: Run.objects.filter(pk__gte=pk).order_by("pk")[:limit])
+    assert [len(first(1, limit=limit)) for limit in (1, 2, 3, 1, 2)] == [1, 2, 3, 1, 2]
 
 
 def test_a_value_that_does_not_stand_in_the_query_is_an_error(db) -> None:
