@@ -288,7 +288,7 @@ class Segment(models.Model):
     run = models.ForeignKey(Run, models.CASCADE, related_name="segments")
     kind = models.CharField(max_length=8, choices=SegmentKind.choices)
     data = models.BinaryField()
-    """One zstd frame."""
+    """As `runs.compression` gives it."""
     raw_size = models.PositiveIntegerField()
     parts = models.JSONField(null=True)
     """What is in here beside the items: {name: [offset, length]}. The newest of a name counts.

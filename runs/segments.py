@@ -8,13 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-import zstandard
-
+from runs.compression import compress, decompress
 from runs.models import Effect, Segment, SegmentKind
 
 TARGET_BYTES = 1024 * 1024
 """A segment ends at about this size uncompressed; a larger record has one of its own."""
-LEVEL = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +23,6 @@ class Packed:
     raw_size: int
     spans: tuple[tuple[int, int], ...]
     parts: dict[str, tuple[int, int]]
-
-
-def compress(data: bytes) -> bytes:
-    return zstandard.ZstdCompressor(level=LEVEL).compress(data)
-
-
-def decompress(data: bytes | memoryview) -> bytes:
-    return zstandard.ZstdDecompressor().decompress(bytes(data))
 
 
 def pack(
