@@ -20,6 +20,8 @@ from typing import Any, TypeVar
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models, transaction
 from django.db.models.expressions import Col
 
+from runs.hashes import HashField
+
 COPY_FROM = 3
 """Rows from which COPY is faster than one statement a row (measured: 12 effects in a quarter of
 the time, for the server too)."""
@@ -344,6 +346,8 @@ def _convert(field: Any) -> Convert | None:
     ops = connection.ops
     if isinstance(field, models.JSONField):
         return _compact
+    if isinstance(field, HashField):
+        return bytes.fromhex
     if connection.vendor == "postgresql":
         return None
     if isinstance(field, models.DateTimeField):

@@ -12,6 +12,7 @@ from django.db import models
 from django.utils import timezone
 
 from runs.accounts.models import Project, User
+from runs.hashes import HashField
 from runs.querysets import EffectQuerySet, RunQuerySet, VisibleRuns
 
 NAME = 200
@@ -347,8 +348,8 @@ class Effect(models.Model):
     summary = models.CharField(max_length=NAME, blank=True)
     request_size = models.PositiveIntegerField(default=0)
     response_size = models.PositiveIntegerField(default=0)
-    content_hash = models.CharField(max_length=32)
-    """blake2b-128 of the record's bytes as stored, hexadecimal."""
+    content_hash = HashField(max_length=16)
+    """blake2b-128 of the record's bytes as stored."""
     redactions = models.JSONField(null=True)
     """[{"path": JSON pointer, "rule": name, "hmac": keyed hash of the original}] or null."""
     original_hash = models.CharField(max_length=32, blank=True)

@@ -5,12 +5,13 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
+import runs.hashes
 from runs.migrations._words import add_words, drop_words
 
 
 class Migration(migrations.Migration):
 
-    replaces = [('runs', '0001_initial'), ('runs', '0002_what_ingest_remembers'), ('runs', '0003_parts_in_segments'), ('runs', '0004_indexes_for_filters'), ('runs', '0005_order_by_columns'), ('runs', '0006_deleted_for_a_minute'), ('runs', '0007_search_text'), ('runs', '0008_saved_views'), ('runs', '0009_attachments'), ('runs', '0010_comments'), ('runs', '0011_indexes_that_tell_the_other_filters')]
+    replaces = [('runs', '0001_initial'), ('runs', '0002_what_ingest_remembers'), ('runs', '0003_parts_in_segments'), ('runs', '0004_indexes_for_filters'), ('runs', '0005_order_by_columns'), ('runs', '0006_deleted_for_a_minute'), ('runs', '0007_search_text'), ('runs', '0008_saved_views'), ('runs', '0009_attachments'), ('runs', '0010_comments'), ('runs', '0011_indexes_that_tell_the_other_filters'), ('runs', '0012_hashes_by_their_bytes')]
 
     initial = True
 
@@ -143,9 +144,9 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('run', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='labels', to='runs.run')),
                 ('project', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.project')),
+                ('sort_at', models.DateTimeField()),
                 ('kind', models.CharField(choices=[('tag', 'tag'), ('model', 'model'), ('tool', 'tool')], max_length=6)),
                 ('value', models.CharField(max_length=200)),
-                ('sort_at', models.DateTimeField()),
             ],
             options={
                 'indexes': [models.Index(fields=['project', 'kind', 'value', 'sort_at', 'run'], name='label_value')],
@@ -207,24 +208,13 @@ class Migration(migrations.Migration):
         ),
         migrations.CreateModel(
             name='Effect',
+            # Wide columns first: PostgreSQL fills up to their width in front of them.
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('run', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='effects', to='runs.run')),
-                ('seq', models.PositiveIntegerField()),
-                ('effect_id', models.CharField(max_length=200)),
-                ('parent_id', models.CharField(blank=True, max_length=200)),
-                ('depth', models.PositiveSmallIntegerField(default=0)),
-                ('scope', models.CharField(blank=True, max_length=200)),
-                ('family', models.CharField(choices=[('completion', 'model'), ('tool', 'tool'), ('memory', 'memory'), ('retrieve', 'search'), ('embed', 'embedding'), ('rerank', 'rerank'), ('custom', 'custom'), ('unknown', 'unknown')], max_length=10)),
-                ('key', models.CharField(max_length=200)),
-                ('name', models.CharField(blank=True, max_length=200)),
-                ('response_model', models.CharField(blank=True, max_length=200)),
-                ('inferred', models.BooleanField(default=False)),
-                ('provider', models.CharField(blank=True, max_length=200)),
-                ('api', models.CharField(blank=True, max_length=200)),
-                ('status', models.CharField(choices=[('ok', 'ok'), ('error', 'error'), ('cancelled', 'cancelled'), ('open', 'open')], max_length=10)),
-                ('stream', models.BooleanField(default=False)),
-                ('finish_reason', models.CharField(blank=True, max_length=40)),
+                ('segment', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='runs.segment')),
+                ('wire_segment', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='runs.segment')),
+                ('source_segment', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='runs.segment')),
                 ('started_at', models.DateTimeField(null=True)),
                 ('duration_ms', models.FloatField(null=True)),
                 ('first_token_ms', models.FloatField(null=True)),
@@ -234,24 +224,36 @@ class Migration(migrations.Migration):
                 ('cache_write_tokens', models.BigIntegerField(null=True)),
                 ('reasoning_tokens', models.BigIntegerField(null=True)),
                 ('total_tokens', models.BigIntegerField(null=True)),
-                ('cost', models.DecimalField(decimal_places=12, max_digits=20, null=True)),
-                ('recorded_cost', models.DecimalField(decimal_places=12, max_digits=20, null=True)),
-                ('counted', models.BooleanField(default=False)),
-                ('summary', models.CharField(blank=True, max_length=200)),
-                ('request_size', models.PositiveIntegerField(default=0)),
-                ('response_size', models.PositiveIntegerField(default=0)),
-                ('content_hash', models.CharField(max_length=32)),
-                ('redactions', models.JSONField(null=True)),
-                ('original_hash', models.CharField(blank=True, max_length=32)),
-                ('segment', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='runs.segment')),
+                ('seq', models.PositiveIntegerField()),
                 ('offset', models.PositiveIntegerField()),
                 ('length', models.PositiveIntegerField()),
-                ('wire_segment', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='runs.segment')),
                 ('wire_offset', models.PositiveIntegerField(null=True)),
                 ('wire_length', models.PositiveIntegerField(null=True)),
-                ('source_segment', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='runs.segment')),
                 ('source_offset', models.PositiveIntegerField(null=True)),
                 ('source_length', models.PositiveIntegerField(null=True)),
+                ('request_size', models.PositiveIntegerField(default=0)),
+                ('response_size', models.PositiveIntegerField(default=0)),
+                ('depth', models.PositiveSmallIntegerField(default=0)),
+                ('inferred', models.BooleanField(default=False)),
+                ('stream', models.BooleanField(default=False)),
+                ('counted', models.BooleanField(default=False)),
+                ('effect_id', models.CharField(max_length=200)),
+                ('parent_id', models.CharField(blank=True, max_length=200)),
+                ('scope', models.CharField(blank=True, max_length=200)),
+                ('family', models.CharField(choices=[('completion', 'model'), ('tool', 'tool'), ('memory', 'memory'), ('retrieve', 'search'), ('embed', 'embedding'), ('rerank', 'rerank'), ('custom', 'custom'), ('unknown', 'unknown')], max_length=10)),
+                ('key', models.CharField(max_length=200)),
+                ('name', models.CharField(blank=True, max_length=200)),
+                ('response_model', models.CharField(blank=True, max_length=200)),
+                ('provider', models.CharField(blank=True, max_length=200)),
+                ('api', models.CharField(blank=True, max_length=200)),
+                ('status', models.CharField(choices=[('ok', 'ok'), ('error', 'error'), ('cancelled', 'cancelled'), ('open', 'open')], max_length=10)),
+                ('finish_reason', models.CharField(blank=True, max_length=40)),
+                ('cost', models.DecimalField(decimal_places=12, max_digits=20, null=True)),
+                ('recorded_cost', models.DecimalField(decimal_places=12, max_digits=20, null=True)),
+                ('summary', models.CharField(blank=True, max_length=200)),
+                ('content_hash', runs.hashes.HashField(max_length=16)),
+                ('redactions', models.JSONField(null=True)),
+                ('original_hash', models.CharField(blank=True, max_length=32)),
             ],
             options={
                 'indexes': [models.Index(condition=models.Q(('status__in', ['error', 'cancelled'])), fields=['run', 'seq'], name='effect_errors'), models.Index(condition=models.Q(('parent_id', ''), _negated=True), fields=['run', 'parent_id'], name='effect_nested')],
