@@ -289,7 +289,8 @@ class Segment(models.Model):
     run = models.ForeignKey(Run, models.CASCADE, related_name="segments")
     kind = models.CharField(max_length=8, choices=SegmentKind.choices)
     data = models.BinaryField()
-    """As `runs.compression` gives it."""
+    rest = models.BinaryField(null=True)
+    """Behind `data`: together they are as `runs.compression` gives it (see `segments.split`)."""
     raw_size = models.PositiveIntegerField()
     parts = models.JSONField(null=True)
     """What is in here beside the items: {name: [offset, length]}. The newest of a name counts.

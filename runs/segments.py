@@ -52,6 +52,30 @@ def _packed(group: list[bytes], parts: Mapping[str, bytes]) -> Packed:
     return Packed(data, ends[-1], tuple(spans[: len(group)]), named)
 
 
+CHUNK = 1996
+"""Bytes of the pieces in which PostgreSQL keeps a long value, in a table of its own: four of them
+fill a page."""
+BESIDE = 1700
+"""Bytes that stay in a segment's own row there, which is whole up to 2 KB."""
+
+
+def split(data: bytes) -> tuple[bytes, bytes | None]:
+    """What goes into `data` and `rest` of a segment: whole pieces, and what is left of the last.
+
+    A piece that is not whole costs PostgreSQL as much as a tenth of all pages: a whole one does
+    not fit behind it. In the row it lies beside others as short.
+    """
+    whole = len(data) - len(data) % CHUNK
+    if not whole or len(data) - whole > BESIDE:
+        return data, None
+    return data[:whole], data[whole:] or None
+
+
+def _stored(segment_id: int) -> bytes:
+    found = Segment.objects.values_list("data", "rest").get(pk=segment_id)
+    return decompress(b"".join(part for part in found if part))
+
+
 _KEPT_SEGMENTS = 8
 _KEPT_MAX_BYTES = 4 * 1024 * 1024
 _kept: OrderedDict[int, bytes] = OrderedDict()
@@ -64,7 +88,7 @@ def _segment_bytes(segment_id: int) -> bytes:
         if segment_id in _kept:
             _kept.move_to_end(segment_id)
             return _kept[segment_id]
-    data = decompress(Segment.objects.values_list("data", flat=True).get(pk=segment_id))
+    data = _stored(segment_id)
     if len(data) <= _KEPT_MAX_BYTES:
         with _kept_lock:
             _kept[segment_id] = data
@@ -129,8 +153,7 @@ def iter_records(run_id: int) -> Iterator[tuple[Effect, bytes]]:
     held: tuple[int, bytes] | None = None
     for effect in _in_order(run_id):
         if held is None or held[0] != effect.segment_id:
-            data = Segment.objects.values_list("data", flat=True).get(pk=effect.segment_id)
-            held = (effect.segment_id, decompress(data))
+            held = (effect.segment_id, _stored(effect.segment_id))
         yield effect, held[1][effect.offset : effect.offset + effect.length]
 
 

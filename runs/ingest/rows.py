@@ -13,7 +13,7 @@ from runs.models import Effect, Run, Segment, SegmentKind
 from runs.redaction import keyed_hash
 
 RUN_COLUMNS = tuple(f.attname for f in Run._meta.concrete_fields if f.attname != "id")
-_SEGMENT_COLUMNS = ("run_id", "kind", "data", "raw_size", "parts")
+_SEGMENT_COLUMNS = ("run_id", "kind", "data", "rest", "raw_size", "parts")
 Place = tuple[int, int, int]
 """Where bytes lie: segment id, offset, length."""
 
@@ -88,7 +88,8 @@ def _write_segments(run: Run, packed: Packed) -> dict[SegmentKind, dict[str, Pla
     for kind, held in packed.segments.items():
         spans: list[Place] = []
         for segment in held:
-            row = (run.pk, kind.value, segment.data, segment.raw_size, segment.parts or None)
+            data = segments.split(segment.data)
+            row = (run.pk, kind.value, *data, segment.raw_size, segment.parts or None)
             pk = bulk.insert_returning(Segment, _SEGMENT_COLUMNS, row)
             assert pk is not None
             spans += [(pk, offset, length) for offset, length in segment.spans]

@@ -6,12 +6,13 @@ from django.conf import settings
 from django.db import migrations, models
 
 import runs.hashes
+from runs.migrations._room import take_less, take_more
 from runs.migrations._words import add_words, drop_words
 
 
 class Migration(migrations.Migration):
 
-    replaces = [('runs', '0001_initial'), ('runs', '0002_what_ingest_remembers'), ('runs', '0003_parts_in_segments'), ('runs', '0004_indexes_for_filters'), ('runs', '0005_order_by_columns'), ('runs', '0006_deleted_for_a_minute'), ('runs', '0007_search_text'), ('runs', '0008_saved_views'), ('runs', '0009_attachments'), ('runs', '0010_comments'), ('runs', '0011_indexes_that_tell_the_other_filters'), ('runs', '0012_hashes_by_their_bytes')]
+    replaces = [('runs', '0001_initial'), ('runs', '0002_what_ingest_remembers'), ('runs', '0003_parts_in_segments'), ('runs', '0004_indexes_for_filters'), ('runs', '0005_order_by_columns'), ('runs', '0006_deleted_for_a_minute'), ('runs', '0007_search_text'), ('runs', '0008_saved_views'), ('runs', '0009_attachments'), ('runs', '0010_comments'), ('runs', '0011_indexes_that_tell_the_other_filters'), ('runs', '0012_hashes_by_their_bytes'), ('runs', '0013_segments_in_whole_pieces')]
 
     initial = True
 
@@ -200,9 +201,10 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='segments', to='runs.run')),
+                ('raw_size', models.PositiveIntegerField()),
                 ('kind', models.CharField(choices=[('records', 'records'), ('wire', 'wire'), ('source', 'source lines'), ('run', 'about the run')], max_length=8)),
                 ('data', models.BinaryField()),
-                ('raw_size', models.PositiveIntegerField()),
+                ('rest', models.BinaryField(null=True)),
                 ('parts', models.JSONField(null=True)),
             ],
         ),
@@ -273,4 +275,5 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.RunPython(add_words, drop_words),
+        migrations.RunPython(take_less, take_more),
     ]

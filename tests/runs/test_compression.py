@@ -1,5 +1,6 @@
 """What was compressed is read back, whenever it was, and no text of a run is kept elsewhere."""
 
+import json
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from runs import compression, segments
 from runs.compression import compress, decompress
+from runs.models import Segment
 
 RECORD = b'{"tool_output":null,"id":7,"key":"desk/model:default","text":"a refund \xe2\x82\xac"}'
 STORED_IN_1 = bytes.fromhex(
@@ -59,3 +61,21 @@ def test_real_logs_take_less_room_than_by_themselves(shared) -> None:
     small = [log for log in logs if len(log) < compression.SMALL_BYTES]
     alone = sum(len(zstandard.ZstdCompressor(level=3).compress(log)) for log in small)
     assert len(small) > 20 and sum(len(segments.compress(log)) for log in small) < alone * 0.85
+
+
+@given(st.binary(max_size=200).map(lambda seed: (seed + b"x") * 60))
+def test_a_segment_is_whole_pieces_and_a_rest(data: bytes) -> None:
+    whole, rest = segments.split(data)
+    assert whole + (rest or b"") == data and whole and rest != b""
+    assert rest is None or (len(whole) % 1996 == 0 and len(rest) <= 1700)
+
+
+def test_a_log_comes_out_of_segments_stored_either_way(api, shared) -> None:
+    log = (shared / "data/rig/night-shift-300.effects.json").read_bytes()
+    api("POST", "/api/v1/runs", b'{"run": {"id": "r1"}, "log": ' + log + b"}")
+    one = Segment.objects.exclude(rest=None)[0]
+    for data, rest in ((one.data, one.rest), (bytes(one.data) + bytes(one.rest), None)):
+        Segment.objects.filter(pk=one.pk).update(data=data, rest=rest)
+        segments.forget_kept()
+        answer = api("GET", "/api/v1/runs/r1/log")
+        assert json.loads(b"".join(answer.streaming_content)) == json.loads(log)

@@ -24,8 +24,9 @@ def put(api, *rules: object):
 def stored_after(api, *records: dict, **more) -> tuple[str, list[dict]]:
     """Everything stored of these records, and the marks of the first."""
     assert api("POST", "/api/v1/runs", run("r1", *records, **more)).status_code == 201
-    held = Segment.objects.values_list("data", flat=True)
-    text = b"".join(map(segments.decompress, held)).decode()
+    held = Segment.objects.values_list("data", "rest")
+    parts = [bytes(data) + bytes(rest or b"") for data, rest in held]
+    text = b"".join(map(segments.decompress, parts)).decode()
     return text, api("GET", "/api/v1/runs/r1/effects/1").json()["redactions"]
 
 
