@@ -25,4 +25,9 @@ def take_less(apps, schema_editor):
 
 
 def take_more(apps, schema_editor):
+    schema_editor.execute(
+        "UPDATE runs_segment SET data = CAST(data || rest AS {}) WHERE rest IS NOT NULL".format(
+            "bytea" if schema_editor.connection.vendor == "postgresql" else "blob"
+        )
+    )
     _execute(schema_editor, _statements("EXTENDED", "RESET (fillfactor)"))
