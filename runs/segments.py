@@ -55,7 +55,7 @@ def _packed(group: list[bytes], parts: Mapping[str, bytes]) -> Packed:
 CHUNK = 1996
 """Bytes of the pieces in which PostgreSQL keeps a long value, in a table of its own: four of them
 fill a page."""
-BESIDE = 1700
+BESIDE = 1800
 """Bytes that stay in a segment's own row there, which is whole up to 2 KB."""
 
 

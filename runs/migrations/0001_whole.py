@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import migrations, models
 
 import runs.hashes
-from runs.migrations._room import take_less, take_more
+from runs.migrations._room import put_together, take_as_it_is
 from runs.migrations._words import add_words, drop_words
 
 
@@ -275,5 +275,5 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.RunPython(add_words, drop_words),
-        migrations.RunPython(take_less, take_more),
+        migrations.RunPython(take_as_it_is, put_together),
     ]

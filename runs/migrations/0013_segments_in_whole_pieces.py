@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-from runs.migrations._room import take_less, take_more
+from runs.migrations._room import put_together, take_as_it_is
 
 
 class Migration(migrations.Migration):
@@ -14,5 +14,5 @@ class Migration(migrations.Migration):
             name="rest",
             field=models.BinaryField(null=True),
         ),
-        migrations.RunPython(take_less, take_more),
+        migrations.RunPython(take_as_it_is, put_together),
     ]

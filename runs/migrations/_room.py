@@ -1,33 +1,21 @@
-"""How PostgreSQL keeps what only ever grows at its end, or is compressed already."""
-
-GROWING = (
-    *("runs_effect_pkey", "one_effect_a_position", "one_effect_an_id"),
-    *("runs_runlabel_pkey", "one_label_a_run", "runs_segment_pkey"),
-)
-"""Indexes by the key of a run or of a row. A tenth of each page is kept free for what comes
-between, as if that were the rule."""
+"""PostgreSQL need not try to compress what is compressed."""
 
 
-def _statements(storage: str, fill: str):
-    yield f"ALTER TABLE runs_segment ALTER COLUMN data SET STORAGE {storage}"
-    for index in GROWING:
-        yield f"ALTER INDEX {index} {fill}"
-
-
-def _execute(schema_editor, statements):
+def _keep(schema_editor, storage):
     if schema_editor.connection.vendor == "postgresql":
-        for statement in statements:
-            schema_editor.execute(statement)
+        schema_editor.execute(f"ALTER TABLE runs_segment ALTER COLUMN data SET STORAGE {storage}")
 
 
-def take_less(apps, schema_editor):
-    _execute(schema_editor, _statements("EXTERNAL", "SET (fillfactor = 100)"))
+def take_as_it_is(apps, schema_editor):
+    _keep(schema_editor, "EXTERNAL")
 
 
-def take_more(apps, schema_editor):
+def put_together(apps, schema_editor):
+    """The way back: what is behind `data` goes into it again."""
+    is_postgres = schema_editor.connection.vendor == "postgresql"
     schema_editor.execute(
         "UPDATE runs_segment SET data = CAST(data || rest AS {}) WHERE rest IS NOT NULL".format(
-            "bytea" if schema_editor.connection.vendor == "postgresql" else "blob"
+            "bytea" if is_postgres else "blob"
         )
     )
-    _execute(schema_editor, _statements("EXTENDED", "RESET (fillfactor)"))
+    _keep(schema_editor, "EXTENDED")
