@@ -243,7 +243,9 @@ def few(project_id: int, asked: Asked, column: Column = TIME) -> list[int] | Non
     at_most = FEW if column is TIME else FEW_SORTED
     for names in _ways(asked, column):
         form, values = in_two({name: asked[name] for name in names})
-        keys = _keys(project_id, *values, form=form, limit=at_most + 1)
+        if _keys(project_id, *values, form=form, part=(at_most, at_most + 1)):
+            continue  # to ask for one behind them costs a tenth of reading them all
+        keys = _keys(project_id, *values, form=form, part=(0, at_most + 1))
         if len(keys) <= at_most:
             return keys
     return None
@@ -265,15 +267,15 @@ def _ways(asked: Asked, column: Column) -> Iterator[list[str]]:
 
 
 @prepared
-def _keys(project_id: int, *values: Any, form: Form, limit: int) -> QuerySet[Any, int]:
-    """Of those that pass one way, in no order: up to `limit`."""
+def _keys(project_id: int, *values: Any, form: Form, part: tuple[int, int]) -> QuerySet[Any, int]:
+    """Of those that pass one way a part, in no order."""
     wanted = _wanted(in_one(form, values))
     for kind, value in wanted.labels:
         labels = RunLabel.objects.filter(project=project_id, kind=kind, value=value)
-        return labels.values_list("run_id", flat=True)[:limit]
+        return labels.values_list("run_id", flat=True)[slice(*part)]
     conditions = (*wanted.exact, *wanted.times, *wanted.spread)
     runs = Run.everything.filter(*conditions, project=project_id)  # by an index alone
-    return runs.values_list("pk", flat=True)[:limit]
+    return runs.values_list("pk", flat=True)[slice(*part)]
 
 
 def _labelled(runs: RunQuerySet, labels: list[Label]) -> RunQuerySet:
