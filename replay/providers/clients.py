@@ -26,28 +26,37 @@ T = TypeVar("T")
 class Shelf(Generic[T]):
     """Things that one thread at a time uses and puts back; the longest unused go first."""
 
-    def __init__(self, most: int = KEPT) -> None:
-        self._most = most
+    def __init__(self, close: Callable[[T], None] | None = None, most: int = KEPT) -> None:
+        self._close, self._most = close, most
         self._lock = threading.Lock()
         self._free: OrderedDict[Hashable, list[T]] = OrderedDict()
         self._count = 0
 
     def take(self, key: Hashable, make: Callable[[], T]) -> T:
         with self._lock:
-            held = self._free.get(key)
-            if held:
-                self._count -= 1
-                return held.pop()
+            if key in self._free:
+                return self._pick(key, -1)
         return make()
 
     def put_back(self, key: Hashable, one: T) -> None:
+        gone: list[T] = []
         with self._lock:
             self._free.setdefault(key, []).append(one)
             self._free.move_to_end(key)
             self._count += 1
             while self._count > self._most:
-                oldest = next(iter(self._free))
-                self._count -= len(self._free.pop(oldest)[-self._most :])
+                gone.append(self._pick(next(iter(self._free)), 0))
+        if self._close is not None:
+            for old in gone:
+                self._close(old)
+
+    def _pick(self, key: Hashable, place: int) -> T:
+        held = self._free[key]
+        one = held.pop(place)
+        self._count -= 1
+        if not held:
+            del self._free[key]
+        return one
 
 
 def timeouts(timeout: float) -> httpx2.Timeout:

@@ -1,26 +1,28 @@
 """The cross lane: the provider's own client library says the call anew, and its wire is watched.
 
-What was really sent, and the answer's own bytes, are taken where they pass; what the library makes
-of the answer is not needed. Should it refuse to send the call at all, our own body goes out.
+What was really sent, and the answer's own bytes, are taken where they pass; what the library would
+make of the answer is not needed. Should it refuse to send the call at all, our own body goes out.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Hashable
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
 import httpx2
 
 from replay.dialects import CHAT, MESSAGES, Note
 from replay.dialects.loose import mapping, parsed
+from replay.providers.answered import Answered
 from replay.providers.calls import Call
 from replay.providers.catalog import Provider
-from replay.providers.clients import Shelf, timeouts
+from replay.providers.clients import Shelf, timeouts, transport_of
 from replay.providers.direct import send_direct
 from replay.providers.exchange import Exchange, Result
 from replay.providers.fidelity import notes_from_wire
-from replay.providers.pinned import NO_REST, AsyncPinned, policy_of
+from replay.providers.pinned import NO_REST, Inline, policy_of
 from replay.providers.tls import ssl_context
 
 if TYPE_CHECKING:
@@ -33,11 +35,7 @@ class SecondRequest(Exception):
 
 def send_cross(call: Call, exchange: Exchange, *, timeout: float) -> Result:
     """Send ``call`` once through the library. Never raises for the network or the library."""
-    failure: Exception | None = None
-    try:
-        asyncio.run(_ask(call, exchange, timeout))
-    except Exception as error:
-        failure = error
+    failure = _in_a_loop(call, exchange, timeout)
     if not exchange.request_bytes:
         why = call.provider.masked_text(str(failure))
         said = f"the library would not send the call ({why}); our own body was sent"
@@ -49,6 +47,18 @@ def send_cross(call: Call, exchange: Exchange, *, timeout: float) -> Result:
     return exchange.result(None if exchange.ended else failure, notes)
 
 
+def _in_a_loop(call: Call, exchange: Exchange, timeout: float) -> Exception | None:
+    """Ask in an event loop that other calls had before; what went wrong, if something did."""
+    loop = _loops.take(None, asyncio.Runner)
+    try:
+        loop.run(_ask(call, exchange, timeout), context=copy_context())
+    except Exception as error:
+        loop.close()  # what a call that was cut short leaves behind belongs to it
+        return error
+    _loops.put_back(None, loop)
+    return None
+
+
 def _with_note(result: Result, note: Note) -> Result:
     return Result(**{**vars(result), "notes": (note, *result.notes)})
 
@@ -58,19 +68,19 @@ async def _ask(call: Call, exchange: Exchange, timeout: float) -> None:
     # never asks across APIs (the web one, most workers) should not pay.
     from pydantic_ai.direct import model_request, model_request_stream
 
-    from replay.providers.library import messages_of, parameters_of, settings_of
+    from replay.providers.library import messages_of, settings_of
 
     assert call.prompt is not None
-    asked: dict[str, Any] = {
-        "messages": messages_of(call.prompt, call.dialect),
-        "model_settings": settings_of(call.prompt, call.dialect, timeout),
-        "model_request_parameters": parameters_of(call.prompt, call.dialect),
-    }
     key = _key(call, timeout)
     kit = _shelf.take(key, lambda: _Kit(call, timeout)) if key else _Kit(call, timeout)
     went_well = False
     try:
         kit.use_for(exchange)
+        asked: dict[str, Any] = {
+            "messages": messages_of(call.prompt, call.dialect),
+            "model_settings": settings_of(call.prompt, call.dialect, timeout),
+            "model_request_parameters": kit.offers.of(call.prompt),
+        }
         async with asyncio.timeout(timeout):
             if call.streams:
                 async with model_request_stream(kit.model, **asked) as stream:
@@ -78,10 +88,10 @@ async def _ask(call: Call, exchange: Exchange, timeout: float) -> None:
                         pass
             else:
                 await model_request(kit.model, **asked)
+    except Answered:
         went_well = True
     finally:
         kit.leave()
-        # What a call that was cut short leaves behind belongs to this loop, which ends with it.
         if key and went_well:
             _shelf.put_back(key, kit)
         else:
@@ -99,34 +109,42 @@ def _key(call: Call, timeout: float) -> Hashable | None:
 
 
 def _model(call: Call, http: httpx2.AsyncClient) -> Model:
-    provider = call.provider
-    if call.dialect == MESSAGES:
-        from anthropic import AsyncAnthropic
-        from pydantic_ai.models.anthropic import AnthropicModel
-        from pydantic_ai.providers.anthropic import AnthropicProvider
+    return _claude(call, http) if call.dialect == MESSAGES else _gpt(call, http)
 
-        claude = AsyncAnthropic(
-            api_key=None if provider.bearer else provider.api_key,
-            auth_token=provider.api_key if provider.bearer else None,
-            base_url=provider.base_url,
-            http_client=http,
-            max_retries=0,
-        )
-        return AnthropicModel(call.model, provider=AnthropicProvider(anthropic_client=claude))
-    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
+
+def _claude(call: Call, http: httpx2.AsyncClient) -> Model:
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+
+    from replay.providers.anthropic_client import Client
+    from replay.providers.kept_tools import Claude
+
+    provider = call.provider
+    client = Client(
+        api_key=None if provider.bearer else provider.api_key,
+        auth_token=provider.api_key if provider.bearer else None,
+        base_url=provider.base_url,
+        http_client=http,
+        max_retries=0,
+    )
+    return Claude(call.model, provider=AnthropicProvider(anthropic_client=client))
+
+
+def _gpt(call: Call, http: httpx2.AsyncClient) -> Model:
     from pydantic_ai.providers.openai import OpenAIProvider
 
+    from replay.providers.kept_tools import Chat, Responses
     from replay.providers.openai_client import Client
 
-    gpt = Client(
+    provider = call.provider
+    client = Client(
         api_key=provider.api_key or "none",
         base_url=provider.base_url,
         http_client=http,
         max_retries=0,
         default_headers=dict(provider.headers),
     )
-    kind = OpenAIChatModel if call.dialect == CHAT else OpenAIResponsesModel
-    return kind(call.model, provider=OpenAIProvider(openai_client=gpt))
+    kind = Chat if call.dialect == CHAT else Responses
+    return kind(call.model, provider=OpenAIProvider(openai_client=client))
 
 
 class _Kit:
@@ -136,9 +154,12 @@ class _Kit:
     """
 
     def __init__(self, call: Call, timeout: float) -> None:
+        from replay.providers.kept_tools import Offers
+
         self._exchange: Exchange | None = None
         self._http = self._client(call.provider, timeout)
         self.model = _model(call, self._http)
+        self.offers = Offers(call.dialect)
 
     def use_for(self, exchange: Exchange) -> None:
         self._exchange = exchange
@@ -160,7 +181,7 @@ class _Kit:
             timeout=timeouts(timeout),
             verify=ssl_context(),
             limits=NO_REST,
-            transport=AsyncPinned(policy) if policy else None,
+            transport=Inline(transport_of(policy)) if policy else None,
             follow_redirects=False,
         )
 
@@ -178,6 +199,7 @@ class _Kit:
 
 
 _shelf: Shelf[_Kit] = Shelf()
+_loops: Shelf[asyncio.Runner] = Shelf(asyncio.Runner.close)
 
 
 class _Watched(httpx2.AsyncByteStream):

@@ -1,29 +1,45 @@
-"""OpenAI's client, without its walk through every message.
+"""OpenAI's client for calls whose answer we read ourselves.
 
-It holds each message and tool against every type that one may have, to rename members that none of
-them has; of a long conversation that takes longer than all the rest of the call. What stands in
-`extra_body` it sends as it is, by its own contract. Imported in the cross lane only (it is heavy).
+A body goes out by the client's own `post`, its documented way for what its methods do not know.
+Those hold each member against every type that it may have, to rename members that no request of
+ours has, and make objects of the answer; of a long conversation either takes longer than all the
+rest of the call. Imported in the cross lane only (it is heavy).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from openai import AsyncOpenAI
+import httpx2
+from openai import AsyncOpenAI, NotGiven, Omit
 from openai.resources.chat import AsyncChat, AsyncCompletions
+from openai.resources.responses import AsyncResponses
 
-AS_IT_IS = ("messages", "tools")
+from replay.providers.answered import Answered
+
+
+def _given(asked: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: one for name, one in asked.items() if not isinstance(one, Omit | NotGiven)}
+
+
+async def _post(client: AsyncOpenAI, path: str, asked: Mapping[str, Any]) -> Any:
+    """Send what a method was asked for. Raises Answered as soon as the response is whole."""
+    body = _given(asked)
+    options: Any = {
+        "headers": body.pop("extra_headers", None) or {},
+        "extra_json": body.pop("extra_body", None),
+        "security": {"bearer_auth": True},
+        **({"timeout": body.pop("timeout")} if "timeout" in body else {}),
+    }
+    await client.post(path, cast_to=httpx2.Response, body=body, options=options)
+    raise Answered
 
 
 class _Completions(AsyncCompletions):
     async def create(self, **asked: Any) -> Any:
-        # An empty list keeps the place, so that the body has its members in the usual order.
-        given = {name: asked[name] for name in AS_IT_IS if isinstance(asked.get(name), Iterable)}
-        whole = {name: list(value) for name, value in given.items()}
-        body = {**whole, **(asked.pop("extra_body", None) or {})}
-        return await super().create(**{**asked, **{name: [] for name in whole}}, extra_body=body)
+        return await _post(self._client, "/chat/completions", asked)
 
 
 class _Chat(AsyncChat):
@@ -32,7 +48,16 @@ class _Chat(AsyncChat):
         return _Completions(self._client)
 
 
+class _Responses(AsyncResponses):
+    async def create(self, **asked: Any) -> Any:
+        return await _post(self._client, "/responses", asked)
+
+
 class Client(AsyncOpenAI):
     @cached_property
     def chat(self) -> AsyncChat:
         return _Chat(self)
+
+    @cached_property
+    def responses(self) -> AsyncResponses:
+        return _Responses(self)

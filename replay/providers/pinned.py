@@ -8,12 +8,16 @@ environment is used on this way: it would resolve the name by itself.
 from __future__ import annotations
 
 import asyncio
+import os
+from collections.abc import AsyncIterator
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+import httpcore2
 import httpx2
 
 from replay.providers.addresses import BadAddress, Policy, Resolve, resolved
+from replay.providers.bounded import Bounded, begin
 from replay.providers.tls import ssl_context
 
 NO_REST = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
@@ -48,18 +52,28 @@ def policy_of(policy: Policy | None, url: str) -> Policy | None:
     if policy is not None:
         return policy
     host = urlsplit(url).hostname or ""
-    proxied = bool(getproxies().keys() & {"http", "https", "all"}) and not proxy_bypass(host)
-    return None if proxied else Policy(private=True)
+    return None if _names_proxy() and not proxy_bypass(host) else Policy(private=True)
+
+
+def _names_proxy() -> bool:
+    """Whether the environment does. A look at the names first: to read it all takes longer."""
+    some = any(name.lower().endswith("_proxy") for name in os.environ)
+    return some and bool(getproxies().keys() & {"http", "https", "all"})
 
 
 class Pinned(httpx2.HTTPTransport):
-    """A transport that connects to judged addresses, the next where one takes no connection."""
+    """A transport that connects to judged addresses, the next where one takes no connection. The
+    request's timeout is that of the whole call."""
 
     def __init__(self, policy: Policy, resolve: Resolve | None = None) -> None:
         super().__init__(verify=ssl_context(), trust_env=False, limits=NO_REST)
+        self._pool = httpcore2.ConnectionPool(
+            ssl_context=ssl_context(), max_keepalive_connections=0, network_backend=Bounded()
+        )
         self._policy, self._resolve = policy, resolve
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        begin(request.extensions.get("timeout", {}).get("read"))
         host, tried = request.url.host, []
         for address in _addresses(request, self._policy, self._resolve):
             _aim(request, address, host)
@@ -87,3 +101,32 @@ class AsyncPinned(httpx2.AsyncHTTPTransport):
             except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
                 tried.append(error)
         raise tried[-1]
+
+
+class Inline(httpx2.AsyncBaseTransport):
+    """The way out of a `Pinned` for a client that awaits.
+
+    It blocks the event loop: for a loop that has one call to make. To go back and forth between the
+    loop and the network takes longer than the rest of the way.
+    """
+
+    def __init__(self, way: Pinned) -> None:
+        self._way = way
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = self._way.handle_request(request)
+        assert isinstance(response.stream, httpx2.SyncByteStream)
+        response.stream = _Awaited(response.stream)
+        return response
+
+
+class _Awaited(httpx2.AsyncByteStream):
+    def __init__(self, stream: httpx2.SyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self._stream:
+            yield piece
+
+    async def aclose(self) -> None:
+        self._stream.close()

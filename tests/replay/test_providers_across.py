@@ -25,7 +25,7 @@ def across(
     return fake.asked[-1].body, codes(result.notes)
 
 
-TOOL = {
+TOOL: dict[str, Any] = {
     "type": "function",
     "function": {
         "name": "f",
@@ -54,6 +54,21 @@ def test_what_the_library_drops_on_the_way_to_anthropic_is_noted(
 ) -> None:
     _, found = across(fake, providers, BODY | field, "anthropic:m")
     assert found - {"api_changed", "max_tokens_added"} == noted
+
+
+@pytest.mark.parametrize("model", ["anthropic:m", "openai-responses:m"])
+def test_tools_that_differ_by_the_kind_of_a_number_stay_apart(
+    fake: FakeProvider, providers: dict[str, Provider], model: str
+) -> None:
+    """What became of a tool is kept between calls; to Python 1, 1.0 and true are equal."""
+
+    def sent(default: Any) -> str:
+        parameters = {"type": "object", "properties": {"n": {"default": default}}}
+        tool = {"type": "function", "function": {**TOOL["function"], "parameters": parameters}}
+        return json.dumps(across(fake, providers, BODY | {"tools": [tool]}, model)[0]["tools"])
+
+    numbers = [1, 1.0, True, 1]
+    assert ['"default": ' + json.dumps(n) in sent(n) for n in numbers] == [True] * 4
 
 
 @pytest.mark.filterwarnings("ignore:Sampling parameters:UserWarning")

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import socket
+import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -209,6 +213,36 @@ def test_a_slow_stream_is_cut_at_the_deadline(
     started = time.monotonic()
     result = failed(fake, providers, wire, "openai:m", rule, timeout=0.5)
     assert result.error and result.error.kind == "timeout"
+    assert time.monotonic() - started < 3
+
+
+@contextmanager
+def dripping() -> Iterator[str]:
+    """The address of a server that sends a byte of a header now and then, and no answer."""
+
+    def drip(connection: socket.socket) -> None:
+        with suppress(OSError), connection:
+            connection.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+            while not over.wait(0.05):
+                connection.sendall(b"x")
+
+    over = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        accept = threading.Thread(target=lambda: drip(server.accept()[0]), daemon=True)
+        accept.start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+        over.set()
+        accept.join(5)
+
+
+@pytest.mark.parametrize(("wire", "model"), LANES)
+def test_headers_that_never_end_are_cut_at_the_deadline(wire: Any, model: str) -> None:
+    with dripping() as url:
+        env = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": url,
+               "ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": url}  # fmt: skip
+        started = time.monotonic()
+        result = send(made(providers_from_env(env), COMPLETION, model, wire), timeout=0.4)
+    assert result.error and (result.error.kind, result.error.retryable) == ("timeout", True)
     assert time.monotonic() - started < 3
 
 
