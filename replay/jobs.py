@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -52,6 +53,8 @@ RING_AGAIN_SECONDS = 10.0
 RUNG_AT_ONCE = 20
 """Queued rows one sweep rings for; behind them workers are busy anyway."""
 QUEUED_AT_ONCE = 100
+TURN_SECONDS = 1.0
+"""How long a worker goes on with an experiment before it hears who else waits."""
 
 MODES: dict[str, Callable[[Lease], Outcome]] = {
     ReplayMode.RECONSTRUCT: reconstruct.run,
@@ -147,6 +150,12 @@ def _next(experiment_id: int) -> Any:
     return _waiting(experiment_id)[:1]
 
 
+@prepared
+def _oldest(experiment_id: int) -> Any:
+    waiting = Replay.objects.filter(experiment=experiment_id, status="queued")
+    return waiting.order_by("pk").values_list("public_id", flat=True)[:1]
+
+
 def ring(public_id: str) -> None:
     """Tell the workers. A deaf broker is no error: the sweeper rings again."""
     with bulk.single():
@@ -190,11 +199,40 @@ def claim(public_id: str) -> Lease | None:
     return Lease(replay, replay.attempt, cancelled)
 
 
+def take_turn(public_id: str) -> None:
+    """Do a queued replay, and then others of its experiment, as long as a turn lasts.
+
+    To be rung for each takes a worker longer than many a call. A message that comes late, for a
+    replay that another did, is a turn as well; one that ends while others wait rings for the next.
+    """
+    until = time.monotonic() + TURN_SECONDS
+    lease = _do(public_id)
+    found = bulk.find(Replay, ("experiment_id",), public_id=public_id)
+    experiment = found[0] if found else None
+    while experiment and not stop.is_told and (lease is None or lease.ended):
+        waiting = _oldest(experiment)
+        if not waiting:
+            return
+        if time.monotonic() >= until:
+            ring(waiting[0])
+            return
+        lease = _do(waiting[0])
+
+
 def run_job(public_id: str) -> bool:
-    """Do a queued replay from claim to finish; False when there was nothing to claim."""
+    """Do a queued replay from claim to finish; False when there was nothing to claim. One of an
+    experiment rings for another."""
+    lease = _do(public_id)
+    if lease is not None and lease.ended and lease.replay.experiment_id and not stop.is_told:
+        ring_waiting(lease.replay.experiment_id, most=1)
+    return lease is not None
+
+
+def _do(public_id: str) -> Lease | None:
+    """From claim to finish; None when there was nothing to claim."""
     lease = claim(public_id)
     if lease is None:
-        return False
+        return None
     names = {"replay": public_id, "attempt": lease.attempt}
     try:
         outcome = _outcome(lease)
@@ -208,9 +246,8 @@ def run_job(public_id: str) -> bool:
         # Nothing can be written now; the lease runs out and the sweeper takes it back.
         logger.exception("replay.database_error", extra=names)
     else:
-        if lease.replay.experiment_id and not stop.is_told:
-            ring_waiting(lease.replay.experiment_id, most=1)
-    return True
+        lease.ended = True
+    return lease
 
 
 def _outcome(lease: Lease) -> Outcome:

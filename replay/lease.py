@@ -63,6 +63,8 @@ class Lease:
     cancelled: bool = False
     done: int = 0
     """How far the work is; goes into the row with each renewal."""
+    ended: bool = False
+    """Whether the work came to its end, and that was written down."""
     _renewed: float = field(default_factory=time.monotonic)
 
     @property

@@ -19,10 +19,10 @@ GRACE_SECONDS = 7.0
 
 @shared_task(name=jobs.TASK)  # type: ignore[untyped-decorator]
 def run(public_id: str) -> None:
-    """Do the replay of this id, unless another worker has it."""
+    """Do the replay of this id, unless another worker has it, and go on with its experiment."""
     close_old_connections()  # which also lets the next statement look whether it is still there
     try:
-        jobs.run_job(public_id)
+        jobs.take_turn(public_id)
     finally:
         if not _more_waits(public_id):
             connections.close_all()

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.db.models import Exists, Max, OuterRef, QuerySet, Subquery
+from django.db.models import Exists, Max, OuterRef, QuerySet
 from django.utils import timezone
 
 from replay.differences import Difference
@@ -35,9 +35,10 @@ def _over(experiment_id: int) -> QuerySet[Experiment]:
     )
 
 
-def _cells_of(row: OuterRef) -> QuerySet[Cell, Any]:
-    cells = Cell.objects.filter(row=row).order_by().values("row")
-    return cells.annotate(worst=Max("severity")).values("worst")
+@prepared
+def _worst_of(row_id: int) -> QuerySet[Cell, Any]:
+    cells = Cell.objects.filter(row_id=row_id).order_by().values("row")
+    return cells.annotate(worst=Max("severity")).values_list("worst", flat=True)
 
 
 @prepared
@@ -72,10 +73,9 @@ def _settle(cell: Cell) -> None:
         columns = _columns(replay)
         # Somebody may have asked again a moment ago: then its next end is what counts.
         mine = {"id": cell.pk, "replay__status": replay.status}
-        with bulk.single():
-            is_mine = statements.change(Cell, mine, {"ended": replay.status, **columns})
-        if is_mine:
-            mark_row(cell.row_id)
+        with bulk.turn():
+            if statements.change(Cell, mine, {"ended": replay.status, **columns}):
+                mark_row(cell.row_id)
 
 
 def _columns(replay: Replay) -> dict[str, Any]:
@@ -105,9 +105,12 @@ def _of_nothing(replay: Replay) -> int:
 
 def mark_row(row_id: int) -> None:
     """Keep the worst class of a row's cells."""
-    with bulk.single():
-        rows = ExperimentRun.objects.filter(pk=row_id)
-        rows.update(severity=Subquery(_cells_of(OuterRef("pk"))))
+    mine = {"id": row_id}
+    with bulk.turn():
+        # An UPDATE locks the row: who comes second reads what the first one's cell says.
+        statements.change(ExperimentRun, mine, add={"severity": 0})
+        worst = next(iter(_worst_of(row_id)), NOTHING_YET)
+        statements.change(ExperimentRun, mine, {"severity": worst})
 
 
 def reopen(replays: Sequence[int]) -> None:

@@ -130,8 +130,10 @@ def _held_against(replay: Replay, seen: dict[int, Seen]) -> Found:
 
 def _over(replay: Replay, seqs: Sequence[int]) -> set[int]:
     """Of these positions those whose answer no longer is what the divergence was made of."""
+    if not seqs:
+        return set()
     rows = ReplayEffect.objects.filter(replay=replay, seq__in=seqs, state__in=OVER)
-    return set(rows.filter(~Q(difference="")).values_list("seq", flat=True)) if seqs else set()
+    return set(rows.filter(~Q(difference="")).values_list("seq", flat=True))
 
 
 def _write(replay: Replay, found: Found, because: Ruled | None) -> None:

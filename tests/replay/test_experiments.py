@@ -277,6 +277,38 @@ def test_workers_are_rung_for_a_few_and_each_end_rings_for_another(
     assert len(set(heard)) == 3
 
 
+@pytest.fixture
+def three(runs, fake, call, monkeypatch) -> list[str]:
+    """Three replays of an experiment, and nobody has been rung for."""
+    monkeypatch.setattr(jobs, "ring", lambda name: None)
+    call("POST", "experiments", runs=["r1", "r2", "r3"], models=[A])
+    return list(Replay.objects.order_by("pk").values_list("public_id", flat=True))
+
+
+def waiting() -> int:
+    return Replay.objects.filter(status="queued").count()
+
+
+def test_a_worker_that_is_rung_once_does_all_of_an_experiment(three, fake):
+    jobs.take_turn(three[1])
+    assert (waiting(), Replay.objects.filter(status="succeeded").count()) == (0, 3)
+    assert len(fake.asked) == 6
+
+
+def test_a_turn_ends_for_others_and_rings_for_what_waits(three, monkeypatch):
+    heard: list[str] = []
+    monkeypatch.setattr(jobs, "TURN_SECONDS", 0.0)
+    monkeypatch.setattr(jobs, "ring", heard.append)
+    jobs.take_turn(three[0])
+    assert (waiting(), heard) == (2, [three[1]])
+
+
+def test_a_late_message_is_a_turn_as_well(three):
+    jobs.run_job(three[0])
+    jobs.take_turn(three[0])
+    assert waiting() == 0
+
+
 def _rung(name: str) -> None:
     Replay.objects.filter(public_id=name).update(rung_at="2026-01-01T00:00:00Z")
 
