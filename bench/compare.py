@@ -3,7 +3,8 @@
     python -m bench.compare [--effects 2000] [--every 7]
 
 The second run is the first with every seventh answer of a model worded otherwise. Prints the first
-look (both are read, paired and compared), then the page again, a pair far down, and the API.
+look (both are read, paired and compared), then, once all is indexed for search, the page again, a
+pair far down, and the API.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ def measure(effects: int, every: int) -> None:
         send_both(program, effects, every)
         page = "/p/main/compare?a=a&b=b"
         print(f"first look at two runs of {effects:,} effects: {took(person, page):.0f} ms")
+        product.rest()
         looks = {
             "page": page,
             "a pair far down": f"{page}&at=a{effects - 10}&after=a{effects - 60}",

@@ -10,6 +10,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 
+from rewyn_web import settle
 from rewyn_web.evenly import Application, Board, Evenly
 
 PORTS_TRIED = 50
@@ -108,6 +109,7 @@ def serve(host: str, port: int, workers: int, threads: int, grace: int) -> None:
     if workers > 1:
         global _board
         _board = Board(workers)
+    settle.leave_out()  # nor need the processes that are forked off this one look through it
     Server(
         "rewyn_web.wsgi:application",
         address=host,

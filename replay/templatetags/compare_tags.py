@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+from html import escape
+
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import mark_safe
@@ -22,6 +25,7 @@ _ONLY = {Difference.NOT_RECORDED: "only in B", Difference.NOT_ASKED: "only in A"
 
 
 @register.simple_tag
+@cache
 def difference_tag(name: str) -> str:
     """A class in the words of two runs; `` where there is none."""
     if not name:
@@ -35,34 +39,35 @@ def difference_tag(name: str) -> str:
 
 @register.simple_tag(takes_context=True)
 def compare_row(context: template.Context, line: Line) -> str:
-    """One row. Written here: a page has hundreds, and templates are slow."""
+    """One row. Written here: a page has hundreds, and templates are slow. What is no text of a log
+    is a number or a name of ours, and needs no escaping."""
     row, shown = line.row, context.get("row")
     effect = line.a or line.b
     money, time = line_cost(line), line_time(line)
-    return format_html(
-        _ROW,
+    whole = _ROW.format(
         row.place,
-        mark_safe(' aria-current="true"') if shown and shown.place == row.place else "",
+        ' aria-current="true"' if shown and shown.place == row.place else "",
         _base(context) + row.place,
         "—" if row.a is None else row.a,
         "—" if row.b is None else row.b,
         lane_of(effect.family) if effect else "custom",
-        clean(effect.name or effect.key) if effect else "",
-        clean(row.summary or (effect.summary if effect else "")),
+        escape(clean(effect.name or effect.key)) if effect else "",
+        escape(clean(row.summary or (effect.summary if effect else ""))),
         _asked(line),
         difference_tag(row.difference),
         money.tone,
-        money.by,
+        escape(money.by),
         time.tone,
-        time.by,
+        escape(time.by),
     )
+    return mark_safe(whole)
 
 
 def _base(context: template.Context) -> str:
-    """The address of a row but for its name."""
+    """The address of a row but for its name, for HTML."""
     if "row_base" not in context:
         narrowed = context["place"].query(at=None, show=None)
-        context["row_base"] = f"{narrowed}&at="
+        context["row_base"] = escape(f"{narrowed}&at=")
     return str(context["row_base"])
 
 

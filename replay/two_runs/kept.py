@@ -108,8 +108,8 @@ def compared(a: Run, b: Run) -> Compared:
 
 def _row(kept: list[Any]) -> Row:
     """A row as it was kept; JSON knows no tuples."""
-    row = Row(*kept)
-    return row._replace(rules=tuple(row.rules))
+    *told, rules = kept
+    return Row._make((*told, tuple(rules)))
 
 
 def _state(run: Run) -> str:
