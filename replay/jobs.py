@@ -10,6 +10,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -181,6 +182,7 @@ def _move(replays: Any, event: str, **columns: Any) -> bool:
 
 def claim(public_id: str) -> Lease | None:
     """Take a queued replay; None when another worker has it, or it is over."""
+    bulk.work_here()
     now, move = timezone.now(), replay_move("claim")
     with bulk.single():
         taken = statements.change(
@@ -398,11 +400,13 @@ def sweep(*, fresh: bool = False) -> int:
     """Take back what lost its worker, and ring for what waits; how many rows it touched.
 
     `fresh` is for a worker's start: it rings for everything queued, since a broker in memory has
-    forgotten all.
+    forgotten all, and waits for no lease where nobody is left to hold one.
     """
     now = timezone.now()
-    silent = Q(heartbeat_at__lt=now - timedelta(seconds=settings.REPLAY_LEASE_SECONDS))
-    touched = sum(map(_sweep_one, Replay.objects.filter(silent, status__in=ACTIVE)))
+    with bulk.alone() if fresh else nullcontext(False) as nobody_works:
+        wait = timedelta(seconds=0 if nobody_works else settings.REPLAY_LEASE_SECONDS)
+        silent = Replay.objects.filter(heartbeat_at__lt=now - wait, status__in=ACTIVE)
+        touched = sum(map(_sweep_one, silent))
     waiting = Replay.objects.filter(status="queued")
     if not fresh:
         long_ago = now - timedelta(seconds=RING_AGAIN_SECONDS)

@@ -113,10 +113,11 @@ def _model(call: Call, http: httpx2.AsyncClient) -> Model:
 
 
 def _claude(call: Call, http: httpx2.AsyncClient) -> Model:
+    from pydantic_ai.models.anthropic import AnthropicModel
     from pydantic_ai.providers.anthropic import AnthropicProvider
 
     from replay.providers.anthropic_client import Client
-    from replay.providers.kept_tools import Claude
+    from replay.providers.kept_tools import remembering
 
     provider = call.provider
     client = Client(
@@ -126,13 +127,16 @@ def _claude(call: Call, http: httpx2.AsyncClient) -> Model:
         http_client=http,
         max_retries=0,
     )
-    return Claude(call.model, provider=AnthropicProvider(anthropic_client=client))
+    asked = AnthropicProvider(anthropic_client=client)
+    claude: Model = remembering(AnthropicModel)(call.model, provider=asked)
+    return claude
 
 
 def _gpt(call: Call, http: httpx2.AsyncClient) -> Model:
+    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    from replay.providers.kept_tools import Chat, Responses
+    from replay.providers.kept_tools import remembering
     from replay.providers.openai_client import Client
 
     provider = call.provider
@@ -143,8 +147,9 @@ def _gpt(call: Call, http: httpx2.AsyncClient) -> Model:
         max_retries=0,
         default_headers=dict(provider.headers),
     )
-    kind = Chat if call.dialect == CHAT else Responses
-    return kind(call.model, provider=OpenAIProvider(openai_client=client))
+    kind = remembering(OpenAIChatModel if call.dialect == CHAT else OpenAIResponsesModel)
+    gpt: Model = kind(call.model, provider=OpenAIProvider(openai_client=client))
+    return gpt
 
 
 class _Kit:

@@ -9,17 +9,17 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import cache
 from typing import TypeVar
 
 from pydantic_ai.models import Model, ModelRequestParameters
-from pydantic_ai.models.anthropic import AnthropicModel
-from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 
 from replay.dialects import Prompt
 from replay.providers.library import parameters_of
 
 KEPT = 8
 K = TypeVar("K")
+M = TypeVar("M", bound=Model)
 V = TypeVar("V")
 
 
@@ -63,13 +63,8 @@ class _Remembers(Model):
         return became
 
 
-class Chat(_Remembers, OpenAIChatModel):
-    """OpenAI's Chat Completions."""
-
-
-class Responses(_Remembers, OpenAIResponsesModel):
-    """OpenAI's Responses."""
-
-
-class Claude(_Remembers, AnthropicModel):
-    """Anthropic's Messages."""
+@cache
+def remembering(kind: type[M]) -> type[M]:
+    """A model of the library that does so. Which ones there are is not said here: to import the
+    client of each takes seconds."""
+    return type(kind.__name__, (_Remembers, kind), {})

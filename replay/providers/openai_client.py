@@ -10,21 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 from openai import AsyncOpenAI, NotGiven, Omit
 from openai.resources.chat import AsyncChat, AsyncCompletions
-from openai.resources.responses import AsyncResponses
 
 from replay.providers.answered import Answered
+
+if TYPE_CHECKING:
+    from openai.resources.responses import AsyncResponses
 
 
 def _given(asked: Mapping[str, Any]) -> dict[str, Any]:
     return {name: one for name, one in asked.items() if not isinstance(one, Omit | NotGiven)}
 
 
-async def _post(client: AsyncOpenAI, path: str, asked: Mapping[str, Any]) -> Any:
+async def post(client: AsyncOpenAI, path: str, asked: Mapping[str, Any]) -> Any:
     """Send what a method was asked for. Raises Answered as soon as the response is whole."""
     body = _given(asked)
     options: Any = {
@@ -39,18 +41,13 @@ async def _post(client: AsyncOpenAI, path: str, asked: Mapping[str, Any]) -> Any
 
 class _Completions(AsyncCompletions):
     async def create(self, **asked: Any) -> Any:
-        return await _post(self._client, "/chat/completions", asked)
+        return await post(self._client, "/chat/completions", asked)
 
 
 class _Chat(AsyncChat):
     @cached_property
     def completions(self) -> AsyncCompletions:
         return _Completions(self._client)
-
-
-class _Responses(AsyncResponses):
-    async def create(self, **asked: Any) -> Any:
-        return await _post(self._client, "/responses", asked)
 
 
 class Client(AsyncOpenAI):
@@ -60,4 +57,6 @@ class Client(AsyncOpenAI):
 
     @cached_property
     def responses(self) -> AsyncResponses:
-        return _Responses(self)
+        from replay.providers.openai_responses import Responses  # half a second to import
+
+        return Responses(self)

@@ -6,13 +6,14 @@ from datetime import timedelta
 
 import pytest
 from django.core.management import call_command
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from replay import jobs, results
 from replay.lease import Lost
 from replay.models import Replay, ReplayEffect
 from replay.outcome import Outcome
+from runs import bulk
 from runs.refusals import Refused
 
 
@@ -139,6 +140,35 @@ def test_a_job_that_kills_every_worker_is_given_up(job, settings):
         age(job)
         jobs.sweep()
     assert (again(job).status, again(job).error_code) == ("failed", "workers_lost")
+
+
+@pytest.fixture
+def held(job):
+    """A replay with a call in flight, whose worker said a moment ago that it is there."""
+    lease = jobs.claim(job.public_id)
+    in_flight(job, 1)
+    yield lease
+    bulk.rest_here()
+
+
+def test_a_start_takes_nothing_from_a_worker_that_is_there(held):
+    jobs.sweep(fresh=True)
+    assert again(held.replay).status == "running"
+
+
+def test_a_start_waits_for_no_lease_of_a_worker_that_is_gone(held):
+    """Only SQLite has a machine to itself, where nobody else can be."""
+    bulk.rest_here()
+    jobs.sweep(fresh=True)
+    after = {"sqlite": ("queued", "interrupted"), "postgresql": ("running", "in_flight")}
+    state = ReplayEffect.objects.get(replay=held.replay).state
+    assert (again(held.replay).status, state) == after[connection.vendor]
+
+
+def test_a_sweep_while_it_runs_waits_for_the_lease(held):
+    bulk.rest_here()
+    jobs.sweep()
+    assert again(held.replay).status == "running"
 
 
 def test_the_sweeper_rings_again_but_not_at_once(job, rung):
