@@ -5,10 +5,11 @@ class ReplayConfig(AppConfig):
     name = "replay"
 
     def ready(self) -> None:
+        from replay import recording
         from replay.notifications import inbox
         from replay.review import counts, reading
         from runs import context, curate
 
         curate.moved.append(counts.runs_moved)
-        curate.ending.append(counts.runs_end)
+        curate.ending += [counts.runs_end, recording.forget_kept]
         context.counted += [reading.with_waiting, inbox.with_notices]

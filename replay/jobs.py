@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -411,11 +412,24 @@ def sweep(*, fresh: bool = False) -> int:
     if not fresh:
         long_ago = now - timedelta(seconds=RING_AGAIN_SECONDS)
         waiting = waiting.filter(Q(rung_at=None) | Q(rung_at__lt=long_ago))
-    ids = list(waiting.order_by("pk").values_list("public_id", flat=True)[:RUNG_AT_ONCE])
-    for public_id in ids:
+    names = _to_ring(waiting.order_by("pk"))
+    for public_id in names:
         ring(public_id)
     cells.catch_up()
-    return touched + len(ids)
+    return touched + len(names)
+
+
+def _to_ring(waiting: Any) -> list[str]:
+    """The oldest of single replays; of an experiment as many as there are threads here: each goes
+    on by itself."""
+    alone = waiting.filter(experiment=None).values_list("public_id", flat=True)[:RUNG_AT_ONCE]
+    names, rung = list(alone), Counter[int]()
+    of_experiments = waiting.exclude(experiment=None).values_list("public_id", "experiment_id")
+    for name, experiment in of_experiments[:RUNG_AT_ONCE]:
+        rung[experiment] += 1
+        if rung[experiment] <= settings.CELERY_WORKER_CONCURRENCY:
+            names.append(name)
+    return names
 
 
 def _sweep_one(replay: Replay) -> bool:

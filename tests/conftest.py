@@ -97,11 +97,13 @@ def _static_files_found_once() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _clean_process_caches() -> Iterator[None]:
     """Ids come again after a rollback, so nothing kept in the process may outlive a test."""
+    from replay import recording
     from replay.lease import stop
     from runs import segments
     from runs.accounts import keys
 
     segments.forget_kept()
+    recording.forget_kept()
     keys.forget_cached()
     stop.clear()  # a worker that ended late in a test before told all jobs of this process to end
     yield

@@ -294,7 +294,7 @@ class _Asking:
         """Make the call of a row; one that cannot be made is told and left."""
         effect = waiting.row.effect
         assert effect is not None
-        waiting.record = recording.record(effect).value or {}
+        waiting.record = recording.read_only(effect)
         try:
             waiting.call = build_call(
                 waiting.record,

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from replay import jobs, results
 from replay.lease import Lost
-from replay.models import Replay, ReplayEffect
+from replay.models import Experiment, Replay, ReplayEffect
 from replay.outcome import Outcome
 from runs import bulk
 from runs.refusals import Refused
@@ -140,6 +140,24 @@ def test_a_job_that_kills_every_worker_is_given_up(job, settings):
         age(job)
         jobs.sweep()
     assert (again(job).status, again(job).error_code) == ("failed", "workers_lost")
+
+
+def test_a_sweep_rings_for_an_experiment_as_often_as_there_are_threads(
+    run, rung, project, settings
+):
+    """And behind its many replays a single one is heard all the same."""
+    settings.CELERY_WORKER_CONCURRENCY = 2
+    experiment = Experiment.objects.create(project=project, fingerprint="x")
+    many = [
+        Replay(
+            project=project, run=run, experiment=experiment, mode="reconstruct", fingerprint=str(n)
+        )
+        for n in range(30)
+    ]
+    jobs.queue_all(many)
+    single, _ = jobs.create_job(run=run, mode="reconstruct", plan={})
+    jobs.sweep()
+    assert sorted(rung) == sorted([single.public_id, many[0].public_id, many[1].public_id])
 
 
 @pytest.fixture
