@@ -1,38 +1,31 @@
 """What a call of an experiment costs beside the provider's own time.
 
-    python -m bench.experiment [--runs 100] [--models 3] [--delay 20] [--parallel 4]
+    python -m bench.experiment [--runs 100] [--models 3] [--delay 20] [--parallel 4] [--replays 4]
 
-Starts a provider on loopback, in a process of its own, that takes `--delay` ms a call, and the
-product; sends it runs of the workload (5 model calls on average), starts one experiment of all runs
-and models by API and waits for its end. Overhead a call = wall × parallel ÷ calls − delay.
+Starts a provider on loopback, in this process, that takes `--delay` ms a call, and the product;
+sends it runs of the workload (5 model calls on average), starts one experiment of all runs and
+models by API and waits for its end. Overhead a call = wall × parallel ÷ calls − delay.
+
+The product has two web processes, each with a worker: `--replays` go on at once in both together,
+and as many calls of each as make `--parallel`. The provider says how many there were.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
-from bench.product import ROOT, Client, Product, free_port
+from bench.product import Client, Product
+from replay.fake_provider import FakeProvider
+
+PROCESSES = 2
 
 
-def provider(port: int, delay_ms: float) -> subprocess.Popen[bytes]:
+def provider(delay_ms: float) -> FakeProvider:
     """The fake provider, answering a text after its delay."""
-    rules = [{"delay_ms": delay_ms, "answer": {"text": "It is done.", "usage": USAGE}}]
-    file = Path(tempfile.mkstemp(suffix=".json")[1])
-    file.write_text(json.dumps(rules))
-    command = ["manage.py", "fake_provider", "--port", str(port), "--rules", str(file)]
-    process = subprocess.Popen(
-        [sys.executable, *command], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
-    assert process.stdout is not None
-    process.stdout.readline()  # it listens
-    return process
+    return FakeProvider([{"delay_ms": delay_ms, "answer": {"text": "It is done.", "usage": USAGE}}])
 
 
 USAGE = {"input": 1200, "output": 90}
@@ -65,30 +58,31 @@ def experiment(client: Client, names: list[str], models: int) -> tuple[float, fl
 
 
 def measure(asked: argparse.Namespace) -> None:
-    port = free_port()
-    fake = provider(port, asked.delay)
-    environment = {
-        "OPENAI_API_KEY": "any",
-        "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1",
-        "WORKER_CONCURRENCY": str(asked.workers),
-        "REPLAY_PARALLEL_CALLS": str(asked.parallel // asked.workers),
-    }
-    try:
+    with provider(asked.delay) as fake:
+        environment = {
+            "OPENAI_API_KEY": "any",
+            "OPENAI_BASE_URL": fake.openai_base_url,
+            "WEB_WORKERS": str(PROCESSES),
+            "WORKER_CONCURRENCY": str(asked.replays // PROCESSES),
+            "REPLAY_PARALLEL_CALLS": str(asked.parallel // asked.replays),
+        }
         with Product(None, **environment) as product:
             names = send_runs(product.client(), asked.runs)
             product.rest()
-            before = product.cpu_seconds()
+            if asked.warm:  # the client libraries are imported
+                experiment(product.client(), names[:20], 1)
+            before, mine = product.cpu_seconds(), time.process_time()
             planned, wall, found = experiment(product.client(), names, asked.models)
-            used = product.cpu_seconds() - before
-    finally:
-        fake.terminate()
-        fake.wait(10)
+            used, mine = product.cpu_seconds() - before, time.process_time() - mine
     calls = sum(one["calls"] for one in found["candidates"])
     overhead = wall * 1000 * asked.parallel / calls - asked.delay
     print(f"{found['status']}: {asked.runs} runs × {asked.models} models, {calls:,} calls")
     print(f"planned and queued in {planned * 1000:.0f} ms, done in {wall:.1f} s")
-    print(f"{calls / wall:.0f} calls/s at {asked.parallel} parallel ({asked.workers} replays)")
-    print(f"{used * 1000 / calls:.1f} ms of CPU a call, the worker's and all else of the product")
+    print(
+        f"{calls / wall:.0f} calls/s of {asked.replays} replays at once, {fake.peak} calls at most"
+    )
+    print(f"{used * 1000 / calls:.1f} ms of CPU a call, the workers' and all else of the product")
+    print(f"{mine * 1000 / calls:.1f} ms of CPU a call of the provider beside it")
     print(f"overhead a call {overhead:.1f} ms beside the provider's {asked.delay:g} ms")
 
 
@@ -98,5 +92,6 @@ if __name__ == "__main__":
     parser.add_argument("--models", type=int, default=3)
     parser.add_argument("--delay", type=float, default=20.0)
     parser.add_argument("--parallel", type=int, default=4)
-    parser.add_argument("--workers", type=int, default=1, help="replays at once")
+    parser.add_argument("--replays", type=int, default=4, help="at once, in both processes")
+    parser.add_argument("--warm", action="store_true", help="after a small experiment before it")
     measure(parser.parse_args())
