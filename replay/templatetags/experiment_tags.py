@@ -27,16 +27,20 @@ _WAITING = {"queued": "waits", "running": "runs", "cancelling": "is stopped"}
 
 @register.simple_tag
 def outcome_bar(column: Column) -> str:
-    """A candidate's calls by class, from mild to severe; what has no class yet is left free."""
+    """A candidate's calls by class, from mild to severe; what has no class yet is left free. Each
+    class has a mark beside its colour, other than its neighbours'."""
     total, at, parts = column.calls or 1, 0.0, []
     for difference in Difference:
         calls = column.classes[difference]
         share = calls * 100 / total
         if share:
             said = f"{calls:,} {difference.label}"
-            parts.append((f"c-{difference}", f"{at:.3f}", f"{share:.3f}", said))
+            parts.append((difference, f"{at:.3f}", f"{share:.3f}", f"{at + share:.3f}", said))
             at += share
-    shape = '<rect class="{}" x="{}%" width="{}%" height="8"><title>{}</title></rect>'
+    shape = (
+        '<rect class="c-{0}" x="{1}%" width="{2}%" height="8"><title>{4}</title></rect>'
+        '<line class="m-{0}" x1="{1}%" x2="{3}%" y1="4" y2="4"/>'
+    )
     return format_html(
         '<svg class="meter classes" width="100%" height="8" role="img" aria-label="{}">{}</svg>',
         told(column),
@@ -50,7 +54,8 @@ def outcome_legend(columns: Sequence[Column]) -> str:
     there = [one for one in Difference if any(column.classes[one] for column in columns)]
     key = (
         '<li><svg class="meter classes" width="8" height="8" aria-hidden="true">'
-        '<rect class="c-{}" width="8" height="8"/></svg>{}</li>'
+        '<rect class="c-{0}" width="8" height="8"/>'
+        '<line class="m-{0}" x2="8" y1="4" y2="4"/></svg>{1}</li>'
     )
     return format_html_join("", key, ((one, one.label) for one in there))
 

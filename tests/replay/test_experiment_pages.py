@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
+from pathlib import Path
 
 import factories
 import pytest
@@ -14,6 +16,7 @@ from replay.experiments.models import Dataset
 from replay.models import Experiment, Replay
 
 NEW = "/p/acme/experiments/new"
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -179,3 +182,12 @@ def test_each_class_has_a_colour_of_its_own():
     fills = dict(re.findall(r"\.c-(\w+) \{ fill: var\((--[\w-]+)\); \}", style))
     assert set(fills) == set(Difference)
     assert len(set(fills.values())) == len(Difference)
+
+
+def test_neighbours_in_a_bar_differ_by_more_than_their_colour():
+    """Their fills are of nearly the same lightness: each has a mark other than its neighbour's."""
+    css = (ROOT / "static/css/experiment.css").read_text()
+    groups = re.findall(r"classes :is\((.*?)\)", css)
+    mark = {name.strip(): group for group in groups for name in group.split(",")}
+    marks = [mark.get(f".m-{each}") for each in Difference]
+    assert len(groups) == 3 and all(one != other for one, other in pairwise(marks))
