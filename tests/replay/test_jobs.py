@@ -14,6 +14,7 @@ from replay.lease import Lost
 from replay.models import Experiment, Replay, ReplayEffect
 from replay.outcome import Outcome
 from runs import bulk
+from runs.models import Segment
 from runs.refusals import Refused
 
 
@@ -276,6 +277,19 @@ def test_what_runs_or_succeeded_is_not_retried(job):
     assert jobs.retry(job) is False
     jobs.run_job(job.public_id)
     assert jobs.retry(again(job)) is False
+
+
+def test_a_run_deleted_under_its_replay_ends_it_quietly(run, job, monkeypatch, caplog):
+    def find_it_gone(lease):
+        run.delete()
+        raise Segment.DoesNotExist
+
+    monkeypatch.setitem(jobs.MODES, "reconstruct", find_it_gone)
+    assert jobs.run_job(job.public_id)
+    assert not Replay.objects.filter(pk=job.pk).exists()
+    assert [(record.message, record.exc_info) for record in caplog.records] == [
+        ("replay.lost", None)
+    ]
 
 
 def test_a_mode_that_breaks_fails_its_job_with_the_reason(job, monkeypatch):
