@@ -42,7 +42,7 @@ from replay.outcome import Outcome
 from replay.review.noting import note
 from replay.states import ACTIVE, FINAL, replay_move
 from rewyn_sdk import canonical_bytes
-from runs import bulk, statements
+from runs import at_work, bulk, statements
 from runs.accounts.models import Project, User
 from runs.messages.loose import clean
 from runs.models import Run
@@ -183,7 +183,7 @@ def _move(replays: Any, event: str, **columns: Any) -> bool:
 
 def claim(public_id: str) -> Lease | None:
     """Take a queued replay; None when another worker has it, or it is over."""
-    bulk.work_here()
+    at_work.work_here()
     now, move = timezone.now(), replay_move("claim")
     with bulk.single():
         taken = statements.change(
@@ -404,7 +404,7 @@ def sweep(*, fresh: bool = False) -> int:
     forgotten all, and waits for no lease where nobody is left to hold one.
     """
     now = timezone.now()
-    with bulk.alone() if fresh else nullcontext(False) as nobody_works:
+    with at_work.alone() if fresh else nullcontext(False) as nobody_works:
         wait = timedelta(seconds=0 if nobody_works else settings.REPLAY_LEASE_SECONDS)
         silent = Replay.objects.filter(heartbeat_at__lt=now - wait, status__in=ACTIVE)
         touched = sum(map(_sweep_one, silent))

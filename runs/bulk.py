@@ -1,6 +1,6 @@
 """Many rows in and one row out, fast: COPY on PostgreSQL, one prepared statement on SQLite.
 
-The only module beside `runs/search/` that differs by database. It writes what the ORM would write
+The only module beside `runs/search/` whose statements differ by database. It writes what the ORM would write
 for the same values and reads what the ORM would read (each field prepares its own).
 """
 
@@ -80,56 +80,6 @@ def _writing_alone() -> Iterator[None]:
     finally:
         _mine.turn = False
         os.close(file)  # and let go of
-
-
-_at_work: dict[str, int] = {}
-"""The files by which this process says that it works."""
-_at_work_lock = threading.Lock()
-
-
-def work_here() -> None:
-    """Say, for as long as this process lives, that somebody works on what lies in this database.
-
-    Only SQLite, which one machine has to itself, can know: a lock ends with its process, however
-    that ends. Waits while somebody is `alone`.
-    """
-    if connection.vendor == "postgresql" or _work_file() in _at_work:
-        return
-    with _at_work_lock:
-        if (path := _work_file()) not in _at_work:
-            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            fcntl.flock(file, fcntl.LOCK_SH)
-            _at_work[path] = file
-
-
-def rest_here() -> None:
-    """Take that back."""
-    with _at_work_lock:
-        while _at_work:
-            os.close(_at_work.popitem()[1])
-
-
-@contextmanager
-def alone() -> Iterator[bool]:
-    """Whether surely no process works on what lies here; meanwhile none begins to."""
-    if connection.vendor == "postgresql":
-        yield False
-        return
-    file = os.open(_work_file(), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(file)
-        yield False
-        return
-    try:
-        yield True
-    finally:
-        os.close(file)
-
-
-def _work_file() -> str:
-    return f"{connection.settings_dict['NAME']}-work"
 
 
 def write_log_back_beside_writers() -> None:

@@ -37,7 +37,7 @@ def new_experiment(request: HttpRequest, slug: str) -> HttpResponse:
     dataset, runs, missing = _chosen(project, given.get("dataset", ""), given.getlist("run"))
     form = ExperimentForm(given)
     if missing:
-        messages.warning(request, f"{not_there(missing)} It is left out.")
+        messages.warning(request, f"{not_there(missing)} What is not there is left out.")
     elif request.method == "POST":
         try:
             plan = planning.make(project, runs, _candidates(form))

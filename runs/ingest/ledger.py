@@ -69,22 +69,7 @@ def open_run(project: Project, run_id: str, source: str, received_at: datetime) 
     return run
 
 
-def take_fields(
-    run: Run, fields: RunFields, finished_at: datetime | None, *, fills_only: bool = False
-) -> list[str]:
-    """What the sender states about the run; a member that says nothing changes nothing.
-
-    `finished_at` is when the sender said that the run is over, if this request says so. With
-    `fills_only` what is known stays. Gives the names of what was known otherwise before.
-    """
-    before = _known(run)
-    stated = _unknown_of(run, fields) if fills_only else fields
-    _take_stated(run, stated, finished_at)
-    after = _known(run)
-    return [name for name, known in before.items() if known and after[name] != known]
-
-
-def _known(run: Run) -> dict[str, Any]:
+def stated(run: Run) -> dict[str, Any]:
     """What the sender may have stated, by its name; empty for what nobody did."""
     given = run.ledger["given"]
     known = {name: getattr(run, _COLUMNS.get(name, name)) for name in (*NAMES, "metadata")}
@@ -92,16 +77,26 @@ def _known(run: Run) -> dict[str, Any]:
     return known | {"status": given.get("status")}
 
 
-def _unknown_of(run: Run, fields: RunFields) -> RunFields:
+def restated(before: dict[str, Any], run: Run) -> list[str]:
+    """The names of what was stated otherwise before."""
+    after = stated(run)
+    return [name for name, known in before.items() if known and after[name] != known]
+
+
+def unstated(run: Run, fields: RunFields) -> RunFields:
     """Of the fields those that say what is not known yet."""
-    known = _known(run)
+    known = stated(run)
     blank = RunFields()
     new = {n: getattr(blank if known.get(n) else fields, n) for n in _ONE_EACH}
     names = {name: text for name, text in fields.names.items() if not known[name]}
     return replace(fields, names=names, **new)
 
 
-def _take_stated(run: Run, fields: RunFields, finished_at: datetime | None) -> None:
+def take_fields(run: Run, fields: RunFields, finished_at: datetime | None) -> None:
+    """What the sender states about the run; a member that says nothing changes nothing.
+
+    `finished_at` is when the sender said that the run is over, if this request says so.
+    """
     for name, text in fields.names.items():
         setattr(run, _COLUMNS.get(name, name), text)
     if fields.metadata is not None:

@@ -216,7 +216,9 @@ def _version(run: Run) -> _Version:
 
 
 def _write(run: Run, intake: Intake, made: Plan, packed: rows.Packed | None) -> list[str]:
+    """Store the change; gives the names of what the sender says otherwise than before."""
     before, sorted_at = rows.run_values(run), run.sort_at
+    stated = ledger.stated(run)
     run.ledger = deepcopy(run.ledger)  # so that what is changed in it differs from before
     change = _Change(run, intake, made, packed)
     change.retime()
@@ -230,7 +232,7 @@ def _write(run: Run, intake: Intake, made: Plan, packed: rows.Packed | None) -> 
     if run.sort_at != sorted_at:
         RunLabel.objects.filter(run=run).update(sort_at=run.sort_at)
     rows.update_run(run, before)
-    return change.restated
+    return ledger.restated(stated, run)
 
 
 # --- Both ----------------------------------------------------------------------------------------
@@ -247,16 +249,15 @@ class _Change:
         self.nest = nesting.Nest(made.new)
         self.stale = labels.name_the_unnamed(run, made.new)
         self.labels = labels.Labels(run, made.new, intake.fields.tags)
-        self.restated: list[str] = []
-        """What the sender says of the run otherwise than before."""
 
     def absorb(self, held: Iterable[labels.Label] = ()) -> None:
         """Bring the row up to the request. `held` are the labels the run has."""
         run, intake = self.run, self.intake
         finished_at = intake.received_at if intake.is_final else None
-        self.restated = ledger.take_fields(
-            run, intake.fields, finished_at, fills_only=intake.fills_only
-        )
+        fields = intake.fields
+        if run.pk and intake.fills_only:
+            fields = ledger.unstated(run, fields)
+        ledger.take_fields(run, fields, finished_at)
         self.nest.settle(run if run.pk else None)
         ledger.take_items(run, self.made.new)
         self.nest.correct(run)

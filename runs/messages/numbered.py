@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from runs.messages.facts import usage_facts
 from runs.messages.loose import escape, plural
-from runs.messages.parts import Data, Message, Part, Result, Text
+from runs.messages.parts import Data, Fact, Message, Part, Result, Text
 from runs.messages.turns import ROLES, groups
 
 _NUMBER = re.compile(r"(0|[1-9][0-9]{0,17})\.(.+)", re.DOTALL)
@@ -75,6 +76,18 @@ def branch(attributes: dict[str, Any], start: str, whole: str) -> Branch:
         key[len(start) :]: value for key, value in attributes.items() if key.startswith(start)
     }
     return Branch(members, whole, start)
+
+
+def used(attributes: dict[str, Any], start: str) -> tuple[Fact, ...]:
+    """The figures whose names begin with `start`; a name of two parts is a detail of the first."""
+    figures: dict[str, Any] = {}
+    for name, value in branch(attributes, start, "").members.items():
+        outer, dot, inner = name.partition(".")
+        if dot and isinstance(figures.setdefault(outer, {}), dict):
+            figures[outer][inner] = value
+        else:
+            figures[name] = value
+    return usage_facts(figures)
 
 
 def turns(

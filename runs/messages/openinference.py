@@ -4,15 +4,14 @@ like, one attribute each value."""
 from collections import Counter
 from typing import Any
 
-from runs.messages.facts import facts_of, usage_facts
+from runs.messages.facts import facts_of
 from runs.messages.loose import items, obj, text
-from runs.messages.numbered import Branch, branch, spoken, turns
+from runs.messages.numbered import Branch, branch, spoken, turns, used
 from runs.messages.openai_chat import from_url, offer, offers
 from runs.messages.parts import (
     Answer,
     Call,
     Data,
-    Fact,
     Message,
     Part,
     Reasoning,
@@ -71,18 +70,6 @@ def answer(attributes: dict[str, Any], pointer: str) -> Answer:
         usage=used(attributes, "llm.token_count."),
         finish=text(attributes.get("llm.finish_reason")),
     )
-
-
-def used(attributes: dict[str, Any], start: str) -> tuple[Fact, ...]:
-    """The figures whose names begin with `start`; a name of two parts is a detail of the first."""
-    figures: dict[str, Any] = {}
-    for name, value in branch(attributes, start, "").members.items():
-        outer, dot, inner = name.partition(".")
-        if dot and isinstance(figures.setdefault(outer, {}), dict):
-            figures[outer][inner] = value
-        else:
-            figures[name] = value
-    return usage_facts(figures)
 
 
 def _tools(attributes: dict[str, Any], pointer: str) -> tuple[tuple[Tool, ...], tuple[Data, ...]]:
@@ -167,7 +154,8 @@ def _content(one: Branch) -> list[Part]:
     made += [from_url(media, url, one.at(name)) for media, name, url in urls if url]
     made += _call(one)
     if made or kind == "text":  # an id of the content, if any, says nothing
-        one.text("message_content.type"), one.text("message_content.id")
+        for key in ("message_content.type", "message_content.id"):
+            one.text(key)
     return made
 
 

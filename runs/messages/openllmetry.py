@@ -6,9 +6,8 @@ from typing import Any
 from runs.messages import anthropic
 from runs.messages.facts import facts_of
 from runs.messages.loose import items, obj, text
-from runs.messages.numbered import Branch, branch, spoken, turns
+from runs.messages.numbered import Branch, branch, spoken, turns, used
 from runs.messages.openai_chat import offer
-from runs.messages.openinference import used
 from runs.messages.parts import Answer, Data, Message, Part, Reasoning, Request, Text, Tool
 from runs.messages.turns import call, opened
 

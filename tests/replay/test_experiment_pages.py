@@ -82,7 +82,7 @@ def test_a_form_for_runs_that_are_not_there_is_not_there(runs, member_client, qu
 def test_a_run_that_is_gone_is_named_and_the_others_stay(runs, member_client, page):
     query = {"run": ["r1", "gone"], "model": "openai:a"}
     shown = page(f"{NEW}?run=r1&run=gone&model=openai:a")
-    assert "There is no run of this id: gone. It is left out." in shown
+    assert "There is no run of this id: gone. What is not there is left out." in shown
     assert "Start 1 call" in shown
     assert member_client.post(NEW, query).status_code == 422
     assert Experiment.objects.count() == 0

@@ -13,7 +13,7 @@ from replay import jobs, results
 from replay.lease import Lost
 from replay.models import Experiment, Replay, ReplayEffect
 from replay.outcome import Outcome
-from runs import bulk
+from runs import at_work
 from runs.models import Segment
 from runs.refusals import Refused
 
@@ -167,7 +167,7 @@ def held(job):
     lease = jobs.claim(job.public_id)
     in_flight(job, 1)
     yield lease
-    bulk.rest_here()
+    at_work.rest_here()
 
 
 def test_a_start_takes_nothing_from_a_worker_that_is_there(held):
@@ -177,7 +177,7 @@ def test_a_start_takes_nothing_from_a_worker_that_is_there(held):
 
 def test_a_start_waits_for_no_lease_of_a_worker_that_is_gone(held):
     """Only SQLite has a machine to itself, where nobody else can be."""
-    bulk.rest_here()
+    at_work.rest_here()
     jobs.sweep(fresh=True)
     after = {"sqlite": ("queued", "interrupted"), "postgresql": ("running", "in_flight")}
     state = ReplayEffect.objects.get(replay=held.replay).state
@@ -185,7 +185,7 @@ def test_a_start_waits_for_no_lease_of_a_worker_that_is_gone(held):
 
 
 def test_a_sweep_while_it_runs_waits_for_the_lease(held):
-    bulk.rest_here()
+    at_work.rest_here()
     jobs.sweep()
     assert again(held.replay).status == "running"
 
