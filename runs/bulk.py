@@ -1,7 +1,7 @@
 """Many rows in and one row out, fast: COPY on PostgreSQL, one prepared statement on SQLite.
 
-The only module beside `runs/search/` whose statements differ by database. It writes what the ORM would write
-for the same values and reads what the ORM would read (each field prepares its own).
+The only module beside `runs/search/` whose statements differ by database. It writes what the ORM
+would write for the same values and reads what the ORM would read (each field prepares its own).
 """
 
 from __future__ import annotations

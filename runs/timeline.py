@@ -15,6 +15,8 @@ from itertools import pairwise
 WIDTH = 1200
 COLUMN = 4
 MIN_MARK = 3
+_NO_TIME = 1e-6
+"""Milliseconds that are none: a scale made of fewer has no bound."""
 LANE_HEIGHT = 18
 GAP_WIDTH = 26
 """Units that an idle stretch takes, however long it was."""
@@ -236,7 +238,7 @@ def _axis(moments: Sequence[Moment], last_seq: int) -> Axis:
     busy = _busy(spans)
     pieces = _joined(busy, _idle_limit(busy))
     total = sum(end - start for start, end in pieces)
-    scale = (WIDTH - GAP_WIDTH * (len(pieces) - 1)) / total if total else 0.0
+    scale = (WIDTH - GAP_WIDTH * (len(pieces) - 1)) / total if total > _NO_TIME else 0.0
     xs, x = [], 0.0
     for start, end in pieces:
         xs.append(x)

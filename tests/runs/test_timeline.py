@@ -1,4 +1,4 @@
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from runs.timeline import GAP_WIDTH, WIDTH, Moment, indent, tape, windows
@@ -69,6 +69,7 @@ starts = st.none() | st.floats(-1e15, 1e15)
 moments = st.lists(st.tuples(starts, starts, st.booleans()), max_size=40)
 
 
+@example(rows=[(0.0, 5e-324, False)])
 @given(rows=moments)
 def test_whatever_the_clocks_say_every_mark_is_on_the_tape(rows: list) -> None:
     view = tape([moment(i + 1, s, d, failed=f) for i, (s, d, f) in enumerate(rows)], len(rows))
