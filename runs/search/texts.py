@@ -16,7 +16,7 @@ from runs.messages import answer_view, exact, request_view, stream_view
 from runs.messages.loose import clean, obj
 from runs.messages.parts import Answer, Document, Failure, Message, Part, Request, Tool
 from runs.refusals import Refused
-from runs.search.words import BETWEEN, without_blobs
+from runs.search.words import BETWEEN, one_text, without_blobs
 
 HISTORY = ("chat_history", "messages")
 LONG_ENOUGH = 20
@@ -41,7 +41,7 @@ class Conversation:
             return clean(without_blobs(data.decode("utf-8", "replace")))
         request, answer = request_view(record), answer_view(record)
         found = [*self._asked(request), *self._answered(request.family, answer, record)]
-        return BETWEEN.join(clean(without_blobs(text)) for text in found)
+        return BETWEEN.join(clean(without_blobs(one_text(text))) for text in found)
 
     # --- What of the record is read -----------------------------------------------------------
 

@@ -69,6 +69,11 @@ def fold(text: str) -> str:
     return text.lower() if text.isascii() else _CLUSTER.sub(_folded, text).lower()
 
 
+def one_text(text: str) -> str:
+    """A text that is no two: it may have `BETWEEN` in it, which separates as any blank."""
+    return text.replace(BETWEEN, " ")
+
+
 def words(text: str) -> list[str]:
     """The words of `text` in order."""
     found: list[str] = []
@@ -103,7 +108,7 @@ def asked(text: str) -> tuple[list[str], bool]:
 
     It is where the text ends within a script written without spaces: anything may follow.
     """
-    runs = _token().findall(fold(text.replace(BETWEEN, " ")))
+    runs = _token().findall(fold(one_text(text)))
     found = [word for run in runs for word in _cut(run)]
     if not found or not _is_spaceless(runs[-1]):
         return found, False
