@@ -102,7 +102,7 @@ def judge(seen: list[Kept], fake: FakeProvider) -> dict[str, int]:
 
 
 def body_of(sent: bytes) -> str:
-    from runs.segments import decompress
+    from runs.storage.segments import decompress
 
     return spelled(json.loads(decompress(sent)))
 

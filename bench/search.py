@@ -168,7 +168,7 @@ def measure(project: Any) -> None:
 
 
 def _listed(project: Any, query: Any) -> list[Any]:
-    from runs.listed import page_of
+    from runs.lists.listed import page_of
     from runs.querysets import OF_A_ROW
 
     return page_of(project, {"q": query}, OF_A_ROW).runs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.utils import timezone
 
-from replay.differences import Difference
+from replay.comparison.differences import Difference
 from replay.ids import new_experiment_id, new_replay_id
 from replay.states import ACTIVE, FINAL
 from runs.accounts.models import ApiKey, Project, User

@@ -12,8 +12,8 @@ from typing import Any
 from rewyn_sdk.errors import DecodeError
 from rewyn_sdk.facts import as_object
 from rewyn_sdk.jsontext import parse
-from runs import segments
 from runs.models import Effect, Run
+from runs.storage import segments
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from replay.differences import Difference
+from replay.comparison.differences import Difference
 from replay.lease import Lease
 from replay.models import CallState, ReplayEffect, ReplaySample
 from replay.states import effect_move

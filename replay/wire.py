@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from runs import segments
 from runs.models import Effect
+from runs.storage import segments
 
 
 def wire_of(effect: Effect) -> dict[str, Any] | None:

@@ -132,7 +132,7 @@ SQLITE_OPTIONS = {
     "init_command": (
         "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA mmap_size=268435456;"
         "PRAGMA cache_size=-8000; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=0;"
-        # `runs.sqlite_log` writes the log back sooner, beside the writers, where a worker runs.
+        # Where a worker runs, `runs.storage.sqlite_log` writes the log back sooner.
         "PRAGMA wal_autocheckpoint=16000"
     ),
 }

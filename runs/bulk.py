@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models, transaction
 from django.db.models.expressions import Col
 
-from runs.hashes import HashField
+from runs.storage.hashes import HashField
 
 COPY_FROM = 3
 """Rows from which COPY is faster than one statement a row (measured: 12 effects in a quarter of

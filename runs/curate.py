@@ -15,7 +15,7 @@ from django.db import models, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from runs import attachments, bulk, prices, segments
+from runs import bulk, prices
 from runs.accounts.models import Project
 from runs.models import (
     Attachment,
@@ -27,6 +27,7 @@ from runs.models import (
     Segment,
     Tombstone,
 )
+from runs.storage import attachments, segments
 
 Told = list[Callable[[list[int]], None]]
 moved: Told = []

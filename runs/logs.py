@@ -9,10 +9,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from runs import segments
 from runs.formats import jsonbytes
 from runs.messages.loose import cut_name
 from runs.models import NAME, Effect, LabelKind, Run, RunLabel
+from runs.storage import segments
 
 EMPTY_HEADER = b'{"handlers":[],"signature":{},"hooks":[],"required":{}}'
 """What Rig requires of a header; for a run that was sent without one."""

@@ -12,8 +12,8 @@ from django.db import models
 from django.utils import timezone
 
 from runs.accounts.models import Project, User
-from runs.hashes import HashField
 from runs.querysets import EffectQuerySet, RunQuerySet, VisibleRuns
+from runs.storage.hashes import HashField
 
 NAME = 200
 """Characters an id, key or name may have (the ingest limit of the same size)."""
@@ -290,7 +290,7 @@ class Segment(models.Model):
     kind = models.CharField(max_length=8, choices=SegmentKind.choices)
     data = models.BinaryField()
     rest = models.BinaryField(null=True)
-    """Behind `data`: together they are as `runs.compression` gives it (see `segments.split`)."""
+    """Behind `data`: together they are what was compressed (see `segments.split`)."""
     raw_size = models.PositiveIntegerField()
     parts = models.JSONField(null=True)
     """What is in here beside the items: {name: [offset, length]}. The newest of a name counts.

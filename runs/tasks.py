@@ -7,8 +7,8 @@ from typing import Any
 from celery import shared_task
 from celery.signals import worker_init, worker_shutdown
 
-from runs import sqlite_log
 from runs.search import sweeper
+from runs.storage import sqlite_log
 from runs.tidy import tidy
 
 

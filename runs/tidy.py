@@ -5,9 +5,10 @@ from __future__ import annotations
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from runs import attachments, curate
+from runs import curate
 from runs.accounts import links
 from runs.models import Tombstone
+from runs.storage import attachments
 
 
 def tidy() -> dict[str, int]:

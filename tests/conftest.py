@@ -99,8 +99,8 @@ def _clean_process_caches() -> Iterator[None]:
     """Ids come again after a rollback, so nothing kept in the process may outlive a test."""
     from replay import recording
     from replay.lease import stop
-    from runs import segments
     from runs.accounts import keys
+    from runs.storage import segments
 
     segments.forget_kept()
     recording.forget_kept()

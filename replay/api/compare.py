@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 
 from replay.api import docs
 from replay.api.paging import bounded, word
-from replay.differences import Difference
+from replay.comparison.differences import Difference
 from replay.two_runs.kept import Compared, Row, compared
 from replay.two_runs.lines import Line, lines
 from runs.accounts.models import Scope

@@ -6,7 +6,7 @@ from typing import Any
 
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 
-from replay.differences import Difference
+from replay.comparison.differences import Difference
 from replay.models import CallState, Proven, ReplayMode, ReplayStatus
 from replay.questions import MAX_MODELS, MAX_SAMPLES, MAX_TEMPERATURE
 from replay.totals import TOKENS

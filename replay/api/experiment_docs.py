@@ -7,7 +7,7 @@ from typing import Any
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 
-from replay.differences import Difference
+from replay.comparison.differences import Difference
 from replay.experiments.asked import MAX_CANDIDATES, MAX_RUNS
 from replay.experiments.matrix import CLASS_CHOICES, SORTS, STATUS_CHOICES
 from replay.experiments.summary import ENDS

@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 from replay.api import review_docs as docs
 from replay.api.asking import decider_of
 from replay.api.paging import bounded, word
-from replay.differences import Difference
+from replay.comparison.differences import Difference
 from replay.review import deciding, reading
 from replay.review.models import COUNTED, Baseline, Divergence, ReviewEvent, State
 from replay.review.people import Decider

@@ -5,7 +5,7 @@ from __future__ import annotations
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 
 from replay.api.docs import _COUNT, _ERROR, _FLAG, _TEXT, Schema, _listed, _object, _or_null, _page
-from replay.differences import Difference
+from replay.comparison.differences import Difference
 from replay.review.models import COUNTED, VERDICTS, State
 
 _CLASS: Schema = {"type": "string", "enum": [each.value for each in Difference]}

@@ -8,9 +8,9 @@ from typing import Any
 from django.db.models import Count
 from django.urls import reverse
 
-from replay import answers
-from replay.compare import document
-from replay.differences import Difference
+from replay.comparison import answers
+from replay.comparison.compare import document
+from replay.comparison.differences import Difference
 from replay.models import Answered, CallState, Replay, ReplayEffect, ReplaySample
 from replay.start import Planned
 from replay.totals import TOKENS, so_far

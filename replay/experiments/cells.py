@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import Exists, Max, OuterRef, QuerySet
 from django.utils import timezone
 
-from replay.differences import Difference
+from replay.comparison.differences import Difference
 from replay.experiments.latency import bins
 from replay.experiments.models import CLASSES, FIGURES, NOTHING_YET, Cell, ExperimentRun
 from replay.models import CallState, Experiment, Replay, ReplayEffect

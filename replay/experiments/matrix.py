@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from replay.differences import Difference
+from replay.comparison.differences import Difference
 from replay.experiments.models import Cell, ExperimentCandidate, ExperimentRun
 from replay.experiments.summary import ENDS
 from replay.models import Experiment

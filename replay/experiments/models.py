@@ -9,7 +9,7 @@ from __future__ import annotations
 from django.db import models
 from django.utils import timezone
 
-from replay.differences import Difference
+from replay.comparison.differences import Difference
 from replay.ids import new_id
 from runs.accounts.models import Project, User
 from runs.models import NAME, Run, cost_field

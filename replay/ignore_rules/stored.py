@@ -8,10 +8,11 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from replay import answers, recording
-from replay.compare import Comparison
-from replay.comparing import judged
-from replay.differences import Difference
+from replay import recording
+from replay.comparison import answers
+from replay.comparison.compare import Comparison
+from replay.comparison.comparing import judged
+from replay.comparison.differences import Difference
 from replay.ignore_rules.rule import Rule, of_effect
 from replay.models import UNCHANGED, Answered, CallState, Replay, ReplayEffect, ReplayMode
 from replay.modes import samples

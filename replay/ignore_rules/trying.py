@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from replay.compare import Comparison
+from replay.comparison.compare import Comparison
 from replay.ignore_rules.keeping import rules_of
 from replay.ignore_rules.rule import made_of
 from replay.ignore_rules.stored import DIFFERS, again, answered_in, became, replays_of, with_both

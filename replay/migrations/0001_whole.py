@@ -2,7 +2,7 @@
 
 import django.db.models.deletion
 import django.utils.timezone
-import replay.differences
+import replay.comparison.differences
 import replay.experiments.models
 import replay.ids
 import replay.notifications.models
@@ -318,7 +318,7 @@ class Migration(TablesAtOnce):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('project', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.project')),
-                ('minimum', models.CharField(default=replay.differences.Difference['FACTS'], max_length=12)),
+                ('minimum', models.CharField(default=replay.comparison.differences.Difference['FACTS'], max_length=12)),
                 ('turn', models.BigIntegerField(default=0)),
             ],
             options={

@@ -2,7 +2,7 @@
 
 import django.db.models.deletion
 import django.utils.timezone
-import replay.differences
+import replay.comparison.differences
 import replay.review.models
 from django.conf import settings
 from django.db import migrations, models
@@ -329,7 +329,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "minimum",
-                    models.CharField(default=replay.differences.Difference["FACTS"], max_length=12),
+                    models.CharField(default=replay.comparison.differences.Difference["FACTS"], max_length=12),
                 ),
                 ("turn", models.BigIntegerField(default=0)),
                 (

@@ -22,11 +22,13 @@ from django.conf import settings
 from django.db import DataError
 from django.utils import timezone
 
-from replay import answers, recording, results, rows
-from replay.compare import Comparison, compare
-from replay.comparing import compared, judged
+from replay import recording, results, rows
+from replay.comparison import answers
+from replay.comparison.compare import Comparison, compare
+from replay.comparison.comparing import compared, judged
+from replay.comparison.differences import Difference
+from replay.comparison.recorded import failed_side, recorded_side
 from replay.dialects import Answer
-from replay.differences import Difference
 from replay.ignore_rules.keeping import rules_of
 from replay.ignore_rules.rule import of_effect
 from replay.lease import Lease, Stopped, stop
@@ -52,11 +54,12 @@ from replay.questions import Controls
 from replay.review import baselines
 from replay.shown import cut
 from replay.wire import wire_of
-from runs import segments, statements
+from runs import statements
 from runs.messages.loose import clean
 from runs.models import NAME, Effect, Family
 from runs.prices import cost_of
 from runs.refusals import Refused
+from runs.storage import segments
 from runs.usage import Usage
 
 logger = logging.getLogger(__name__)
@@ -396,13 +399,13 @@ class _Asking:
         most = row.calls_allowed if row.samples == 1 else self.attempts
         calls = row.calls if row.samples == 1 else waiting.rounds
         wait = next_wait(calls, error, most=most, jitter=random.random())
-        side = answers.failed_side(error)
+        side = failed_side(error)
         told = {"error_code": side.code[:60], "error_text": clean(error.message)[:MESSAGE]}
         if wait is not None:
             results.put_off(self.lease, row.pk, **told)
             heapq.heappush(self.waiting, (time.monotonic() + wait, row.seq, waiting))
             return
-        recorded = answers.recorded_side(waiting.record)
+        recorded = recorded_side(waiting.record)
         columns = {
             **compared(compare(recorded, side), recorded, side),
             **_exchanged(result, sent=waiting.call),

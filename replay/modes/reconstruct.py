@@ -12,8 +12,8 @@ from typing import Any
 from django.utils import timezone
 
 from replay import recording, results
-from replay.compare import value_difference
-from replay.differences import Difference
+from replay.comparison.compare import value_difference
+from replay.comparison.differences import Difference
 from replay.lease import Lease, Stopped, stop
 from replay.models import CallState, Proven, Replay, ReplayEffect
 from replay.outcome import Outcome

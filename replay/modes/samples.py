@@ -11,7 +11,7 @@ from decimal import Decimal
 from statistics import median
 from typing import Any
 
-from replay.differences import Difference, worst
+from replay.comparison.differences import Difference, worst
 from replay.models import Answered, ReplayEffect, ReplaySample
 from replay.totals import TOKENS
 

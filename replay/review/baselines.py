@@ -11,8 +11,8 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from replay import answers
-from replay.compare import Comparison, compare, document
+from replay.comparison import answers
+from replay.comparison.compare import Comparison, compare, document
 from replay.dialects.answer import Answer
 from replay.ignore_rules.rule import Rule
 from replay.models import CallState

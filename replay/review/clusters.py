@@ -10,9 +10,9 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from replay.compare import Comparison, Failed, Side, matched, said
+from replay.comparison.compare import Comparison, Failed, Side, matched, said
+from replay.comparison.differences import Difference
 from replay.dialects.answer import Answer
-from replay.differences import Difference
 from rewyn_sdk.canonical import canonical_bytes
 from rewyn_sdk.diff import diff
 from runs.messages.loose import clean, cut_name

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db.models import Count, F, QuerySet
 
-from replay.differences import Difference
+from replay.comparison.differences import Difference
 from replay.notifications import events, inbox
 from replay.review import baselines
 from replay.review.counts import move

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db.models import F, Q, QuerySet
 
-from replay.differences import Difference
+from replay.comparison.differences import Difference
 from replay.models import CallState, Replay, ReplayEffect
 from replay.review import clusters
 from replay.review.counts import move

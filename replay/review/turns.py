@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from replay.differences import Difference
+from replay.comparison.differences import Difference
 from replay.review.models import MINIMUM, ReviewRules
 from runs import bulk, statements
 

@@ -9,15 +9,15 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import mark_safe
 
-from replay import figures
-from replay.differences import Difference
-from replay.figures import Shift
+from replay.comparison import figures
+from replay.comparison.differences import Difference
+from replay.comparison.figures import Shift
 from replay.templatetags.replay_tags import CLASS_TONES
 from replay.two_runs.kept import Compared, Row
 from replay.two_runs.lines import Line
 from replay.views.compare import Place
 from runs.messages.loose import clean
-from runs.timeline import lane_of
+from runs.steps.timeline import lane_of
 
 register = template.Library()
 

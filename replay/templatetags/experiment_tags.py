@@ -10,12 +10,12 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import mark_safe
 
-from replay import figures
-from replay.differences import Difference
+from replay.comparison import figures
+from replay.comparison.differences import Difference
+from replay.comparison.figures import Shift
 from replay.experiments.gate import Check
 from replay.experiments.models import Cell
 from replay.experiments.summary import Column
-from replay.figures import Shift
 from replay.templatetags.replay_tags import CLASS_TONES
 from runs import display
 from runs.messages.loose import clean

@@ -9,14 +9,14 @@ from django.urls import reverse
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import mark_safe
 
-from replay import figures
-from replay.differences import Difference
-from replay.figures import Shift
+from replay.comparison import figures
+from replay.comparison.differences import Difference
+from replay.comparison.figures import Shift
+from replay.comparison.sides import Block, Piece
 from replay.models import Replay, ReplayEffect, ReplayMode, ReplaySample
 from replay.review.clusters import general
-from replay.sides import Block, Piece
 from runs.messages.loose import clean
-from runs.timeline import lane_of
+from runs.steps.timeline import lane_of
 
 register = template.Library()
 

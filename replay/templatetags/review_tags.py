@@ -10,7 +10,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import mark_safe
 
-from replay.differences import Difference
+from replay.comparison.differences import Difference
 from replay.review import reading
 from replay.review.deciding import by_rule
 from replay.review.models import Cluster, Divergence, EventKind, ReviewEvent, State

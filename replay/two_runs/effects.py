@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from replay.answers import recorded_side
-from replay.compare import Comparison, Failed, Side, compare, lessened, value_difference
+from replay.comparison.compare import Comparison, Failed, Side, compare, lessened, value_difference
+from replay.comparison.differences import Difference, worst
+from replay.comparison.recorded import recorded_side
 from replay.dialects.answer import Answer
-from replay.differences import Difference, worst
 from replay.ignore_rules.masking import Taken as TakenOut
 from replay.ignore_rules.masking import explaining, value_without
 from replay.ignore_rules.rule import Rule

@@ -11,16 +11,17 @@ from typing import Any, NamedTuple
 import orjson
 from django.utils import timezone
 
-from replay.differences import Difference
+from replay.comparison.differences import Difference
 from replay.ignore_rules.keeping import rules_of
 from replay.ignore_rules.rule import Rule, mark_of, of_effect
 from replay.models import RunComparison
 from replay.two_runs.effects import Taken, Told, compare_effects
 from replay.two_runs.marks import Asked, parts_of
 from replay.two_runs.pairing import Marks, pair
-from runs import bulk, segments
+from runs import bulk
 from runs.messages.loose import clean, one_line
 from runs.models import Effect, Run
+from runs.storage import segments
 
 VERSION = 2
 """Of the rules below: what was kept under other rules is made anew."""

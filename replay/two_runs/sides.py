@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from replay.sides import Block, Pair, Piece, Show, Sides, pretty, side_by_side, texts
+from replay.comparison.sides import Block, Pair, Piece, Show, Sides, pretty, side_by_side, texts
 from replay.two_runs.effects import answered, side_of
 from replay.two_runs.marks import SAID, Parts, opened
 from rewyn_sdk.align import align

@@ -11,16 +11,17 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from replay.differences import Difference
-from replay.sides import SHOWS, Show
+from replay.comparison.differences import Difference
+from replay.comparison.sides import SHOWS, Show
 from replay.two_runs.kept import MOST, Compared, Row, compared
 from replay.two_runs.lines import Line, lines
 from replay.two_runs.marks import parts_of
 from replay.two_runs.sides import beside
-from runs import bulk, segments
+from runs import bulk
 from runs.access import get_project_or_404
 from runs.accounts.models import Project
 from runs.models import NAME, Effect, Run
+from runs.storage import segments
 
 ROWS = 100
 PLACE = r"^[ab][0-9]{1,9}$"

@@ -16,7 +16,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from replay import jobs
 from replay.api.experiments import exported
-from replay.differences import Difference
+from replay.comparison.differences import Difference
 from replay.experiments.gate import read_gate
 from replay.experiments.matrix import CLASS_CHOICES, SORTS, STATUS_CHOICES, Picked, window
 from replay.experiments.models import ExperimentRun

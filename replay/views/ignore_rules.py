@@ -9,7 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from replay.beside import both_sides
+from replay.comparison.beside import both_sides
+from replay.comparison.sides import SHOWS
 from replay.ignore_rules import applying, keeping, trying
 from replay.ignore_rules.applying import Applied, BadCursor
 from replay.ignore_rules.forms import IgnoreRuleForm, SoFarForm, SuggestedForm
@@ -17,7 +18,6 @@ from replay.ignore_rules.models import IgnoreRule
 from replay.ignore_rules.rule import BadRule
 from replay.ignore_rules.trying import Tried
 from replay.review.people import member as decider
-from replay.sides import SHOWS
 from runs.access import get_membership_or_404
 from runs.accounts.models import Membership, Role
 

@@ -14,16 +14,16 @@ from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from replay import jobs
-from replay.beside import both_sides
+from replay.comparison.beside import both_sides
+from replay.comparison.sides import SHOWS, Show
 from replay.forms import again
 from replay.models import Replay, ReplayEffect, ReplayEffectQuerySet, ReplayMode, ReplaySample
 from replay.modes import samples
 from replay.questions import MAX_SAMPLES
-from replay.sides import SHOWS, Show
 from replay.totals import samples_so_far, so_far
 from replay.views.access import get_replay_or_404
-from runs import segments
 from runs.accounts.models import Role
+from runs.storage import segments
 
 ROWS = 200
 STOP_POLLING = 286

@@ -12,18 +12,18 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from replay.beside import both_sides
-from replay.differences import Difference
+from replay.comparison.beside import both_sides
+from replay.comparison.differences import Difference
+from replay.comparison.sides import SHOWS, Show
 from replay.models import ReplayMode
 from replay.review import clusters, deciding, reading
 from replay.review.models import COUNTED, VERDICTS, Cluster, Divergence, ReviewEvent, State
 from replay.review.turns import minimum_of
-from replay.sides import SHOWS, Show
 from runs.access import get_membership_or_404
 from runs.accounts.models import Membership, Role
 from runs.comments import threads
 from runs.comments.names import shown_name
-from runs.filters import understood
+from runs.lists.filters import understood
 from runs.models import NAME
 
 TABS = ("example", "members", "history")

@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from replay.differences import Difference
+from replay.comparison.differences import Difference
 from replay.review import deciding
 from replay.review.models import Cluster, Divergence, EventKind, ReviewEvent, State
 from replay.review.people import member as decider

@@ -181,7 +181,7 @@ class RoleForm(PageForm):
 
 
 class RedactionRuleForm(PageForm):
-    """The rules of a rule are `runs.redaction_rules`'."""
+    """The rules of a rule are `runs.redaction.rules`'."""
 
     name = text_field(label="Name", help_text="Stands in its place: [redacted:name].")
     pattern = PlainField(

@@ -14,7 +14,7 @@ from drf_spectacular.utils import (
 )
 from rest_framework import serializers
 
-from runs.filters import SORTS
+from runs.lists.filters import SORTS
 from runs.models import EffectStatus, Family, RunStatus
 
 Decorator = Callable[[Any], Any]

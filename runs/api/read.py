@@ -13,17 +13,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from runs import bulk, curate, logs, segments
+from runs import bulk, curate, logs
 from runs.accounts.models import Scope
 from runs.api import docs, shapes
 from runs.api.auth import project_id_of, project_of
 from runs.api.ingest import EffectsIn, RunsIn
-from runs.filters import RunFilterForm, read_filters
-from runs.listed import page_of
+from runs.lists.filters import RunFilterForm, read_filters
+from runs.lists.listed import page_of
+from runs.lists.paging import Cursor, Order
 from runs.models import Effect, Family, Run
-from runs.paging import Cursor, Order
 from runs.prepared import read
 from runs.refusals import Refused
+from runs.storage import segments
 from runs.strangers import only
 
 MAX_RUNS = 200

@@ -9,13 +9,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from runs import redaction_rules
 from runs.accounts.models import Project, Scope
 from runs.api import redaction_docs
 from runs.api.auth import project_of
 from runs.api.incoming import read_body
 from runs.formats import jsonbytes
-from runs.redaction_rules import BadRule
+from runs.redaction import rules as redaction_rules
+from runs.redaction.rules import BadRule
 from runs.refusals import Refused
 
 MAX_BODY = 200_000

@@ -10,7 +10,7 @@ import gc
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from runs import busy, redaction_rules
+from runs import busy
 from runs.accounts.models import Project
 from runs.formats import body as bodies
 from runs.formats import run_fields
@@ -18,6 +18,7 @@ from runs.formats.body import Sent
 from runs.ingest.items import prepare
 from runs.ingest.outcome import Outcome
 from runs.ingest.store import store
+from runs.redaction import rules as redaction_rules
 from runs.refusals import Refused
 
 _MANY_BYTES = 1_000_000

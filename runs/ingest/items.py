@@ -15,7 +15,7 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from runs import prices, redaction_rules, usage
+from runs import prices, usage
 from runs.accounts.models import Project
 from runs.formats import jsonbytes, record, run_fields, times
 from runs.formats.body import Sent
@@ -24,6 +24,7 @@ from runs.formats.run_fields import RunFields
 from runs.formats.times import Times
 from runs.messages.loose import clean
 from runs.redaction import Mark, Redactor
+from runs.redaction import rules as redaction_rules
 from runs.refusals import ItemRefused, Refused, Rejected
 
 _INSIDE_A_LOG = 2

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from runs import bulk, segments
+from runs import bulk
 from runs.ingest.items import Intake, Item, doubled_key_warning
 from runs.ingest.plan import Plan
 from runs.models import Effect, Run, Segment, SegmentKind
 from runs.redaction import keyed_hash
+from runs.storage import segments
 
 RUN_COLUMNS = tuple(f.attname for f in Run._meta.concrete_fields if f.attname != "id")
 _SEGMENT_COLUMNS = ("run_id", "kind", "data", "rest", "raw_size", "parts")

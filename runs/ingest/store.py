@@ -18,7 +18,7 @@ from django.db import IntegrityError
 from django.db.models import F, Q
 from django.utils import timezone
 
-from runs import bulk, segments
+from runs import bulk
 from runs.accounts.models import Project
 from runs.formats import jsonbytes
 from runs.ingest import labels, ledger, nesting, plan, retime, rows
@@ -28,6 +28,7 @@ from runs.ingest.plan import Known, Plan, Stored
 from runs.messages.loose import clean
 from runs.models import Effect, Run, RunLabel, Tombstone
 from runs.refusals import Refused
+from runs.storage import segments
 
 _TRIES = 4
 _IN_LIST = 900

@@ -5,7 +5,7 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-import runs.hashes
+import runs.storage.hashes
 from runs.migrations._room import put_together, take_as_it_is
 from runs.migrations._words import add_words, drop_words
 
@@ -253,7 +253,7 @@ class Migration(migrations.Migration):
                 ('cost', models.DecimalField(decimal_places=12, max_digits=20, null=True)),
                 ('recorded_cost', models.DecimalField(decimal_places=12, max_digits=20, null=True)),
                 ('summary', models.CharField(blank=True, max_length=200)),
-                ('content_hash', runs.hashes.HashField(max_length=16)),
+                ('content_hash', runs.storage.hashes.HashField(max_length=16)),
                 ('redactions', models.JSONField(null=True)),
                 ('original_hash', models.CharField(blank=True, max_length=32)),
             ],

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-import runs.hashes
+import runs.storage.hashes
 
 
 def change(to: str, using: str):
@@ -42,7 +42,7 @@ class Migration(migrations.Migration):
                 migrations.AlterField(
                     model_name="effect",
                     name="content_hash",
-                    field=runs.hashes.HashField(max_length=16),
+                    field=runs.storage.hashes.HashField(max_length=16),
                 ),
             ],
         ),

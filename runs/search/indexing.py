@@ -19,7 +19,7 @@ from operator import or_
 from django.db import IntegrityError
 from django.db.models import F, Q, QuerySet
 
-from runs import attachments, bulk, segments
+from runs import bulk
 from runs.accounts.models import Project
 from runs.models import Effect, Family, Run
 from runs.search import index
@@ -27,6 +27,7 @@ from runs.search.index import Stored
 from runs.search.models import SearchState, SearchText
 from runs.search.rows import Row, rows
 from runs.search.texts import Conversation
+from runs.storage import attachments, segments
 
 logger = logging.getLogger(__name__)
 BATCH = 100

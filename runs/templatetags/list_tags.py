@@ -17,7 +17,7 @@ from django.utils.text import Truncator
 
 from runs import display
 from runs.addresses import address_of
-from runs.filters import MORE_SHOWN, SHOWN, RunListForm
+from runs.lists.filters import MORE_SHOWN, SHOWN, RunListForm
 from runs.messages.loose import clean, plural
 from runs.models import LabelKind, Run, RunLabel, heading_of
 from runs.templatetags.runs_tags import status_tag, time_tag

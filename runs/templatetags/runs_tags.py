@@ -20,15 +20,16 @@ from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import mark_safe
 
-from runs import display, timeline
+from runs import display
 from runs.addresses import address_of
-from runs.filters import RunListForm
-from runs.matching import COLUMNS
+from runs.lists.filters import RunListForm
+from runs.lists.matching import COLUMNS
 from runs.messages import exact, facts
 from runs.messages.loose import clean
 from runs.messages.media import content, sniff
 from runs.messages.parts import Media
 from runs.models import Run
+from runs.steps import timeline
 
 register = template.Library()
 

@@ -13,10 +13,11 @@ from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import mark_safe
 
-from runs import display, timeline
+from runs import display
 from runs.comments.threads import counts
 from runs.messages.loose import clean, plural
-from runs.stretch import Row
+from runs.steps import timeline
+from runs.steps.stretch import Row
 
 register = template.Library()
 

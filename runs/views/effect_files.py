@@ -14,7 +14,7 @@ from django.utils.cache import get_conditional_response
 from django.utils.http import quote_etag
 from django.views.decorators.http import require_safe
 
-from runs import attachments, logs, segments
+from runs import logs
 from runs.access import get_effect_or_404, get_project_or_404, get_run_or_404
 from runs.messages import exact, wire_media
 from runs.messages.loose import at as value_at
@@ -22,6 +22,7 @@ from runs.messages.media import content, sniff
 from runs.messages.parts import Media
 from runs.messages.rig_parts import part as part_of
 from runs.models import Effect
+from runs.storage import attachments, segments
 from runs.views.record import members_of
 
 MEMBERS = ("kind", "outcome", "tool_output", "events")

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from runs import prices, segments
-from runs.attachments import NOTHING_ATTACHED, Attached
+from runs import prices
 from runs.messages import (
     Answer,
     Request,
@@ -33,7 +32,9 @@ from runs.messages.stream import Stream
 from runs.models import Effect, EffectStatus, Family
 from runs.search.places import NOTHING, LookedFor, looked_for
 from runs.search.texts import texts_in
-from runs.stretch import Row, Stretch
+from runs.steps.stretch import Row, Stretch
+from runs.storage import segments
+from runs.storage.attachments import NOTHING_ATTACHED, Attached
 from runs.views.record import members_of, record_of
 
 FOLDED_INLINE = 40

@@ -16,9 +16,9 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from runs.access import get_project_or_404
-from runs.filters import RunFilterForm
+from runs.lists.filters import RunFilterForm
+from runs.lists.paging import Cursor
 from runs.models import Run
-from runs.paging import Cursor
 from runs.querysets import RunQuerySet
 
 LATEST = 5000

@@ -18,12 +18,12 @@ from django.views.decorators.http import require_safe
 
 from runs.access import get_project_or_404, get_run_or_404
 from runs.accounts.models import Project
-from runs.filters import EffectSelectionForm, RunListForm, read_list, understood
+from runs.lists.filters import EffectSelectionForm, RunListForm, read_list, understood
 from runs.messages import answer_view, changes, request_view
 from runs.messages.loose import plural
 from runs.messages.parts import Answer, Request
 from runs.models import Effect, Family, Run
-from runs.stretch import Row, Stretch, read_rows, read_stretch
+from runs.steps.stretch import Row, Stretch, read_rows, read_stretch
 from runs.views.record import record_of
 from runs.views.step_list import ListState
 

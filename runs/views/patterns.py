@@ -10,7 +10,6 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from runs import timeline
 from runs.access import signed_in
 from runs.comments.models import Comment
 from runs.comments.names import Piece
@@ -29,6 +28,7 @@ from runs.messages.parts import (
     Text,
 )
 from runs.palette import Choice, Group
+from runs.steps import timeline
 
 LONG = "unbroken" * 40
 PARTS: tuple[Part, ...] = (

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from runs import segments
 from runs.formats.jsonbytes import Document
 from runs.messages import exact
 from runs.messages.loose import obj
 from runs.models import Effect
-from runs.stretch import Row
+from runs.steps.stretch import Row
+from runs.storage import segments
 
 
 def members_of(data: bytes) -> dict[str, bytes]:

@@ -21,12 +21,13 @@ from django.utils import timezone
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_safe
 
-from runs import logs, timeline
+from runs import logs
 from runs.access import get_run_or_404
 from runs.messages.loose import clean
 from runs.messages.portions import Room
 from runs.models import Effect, Run
-from runs.stretch import FAILED, Row, Stretch, read_stretch
+from runs.steps import timeline
+from runs.steps.stretch import FAILED, Row, Stretch, read_stretch
 from runs.views.effect_view import effect_view
 
 STYLES = ("_layers", "tokens", "base", "layout", "components", "messages", "runs", "offline")

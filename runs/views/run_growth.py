@@ -10,9 +10,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from runs.access import get_run_or_404
-from runs.filters import EffectSelectionForm, understood
-from runs.listing import Listing, listing_of
+from runs.lists.filters import EffectSelectionForm, understood
 from runs.models import Run
+from runs.steps.listing import Listing, listing_of
 from runs.views import run_page
 from runs.views.run_tape import tape_of
 from runs.views.step_list import ListState, chips, found_in, grow_context, seen_of

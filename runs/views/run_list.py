@@ -11,10 +11,10 @@ from django.views.decorators.http import require_safe
 
 from runs.access import get_project_or_404
 from runs.accounts.models import Project
-from runs.filters import RunListForm, read_list
-from runs.matching import COLUMNS, arrived_since
+from runs.lists.filters import RunListForm, read_list
+from runs.lists.matching import COLUMNS, arrived_since
+from runs.lists.paging import LOOKED_AT, NEWEST, Page
 from runs.models import LabelKind, Run, RunLabel, RunStatus
-from runs.paging import LOOKED_AT, NEWEST, Page
 from runs.prepared import prepared
 from runs.strangers import strangers
 from runs.views import saved_views

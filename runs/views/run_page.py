@@ -10,12 +10,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from runs import bulk, timeline
+from runs import bulk
 from runs.access import get_effect_or_404, get_run_or_404
-from runs.filters import EffectSelectionForm, understood
-from runs.listing import Listing, listing_of
+from runs.lists.filters import EffectSelectionForm, understood
 from runs.models import Effect, Family, Run
-from runs.stretch import FAILED, Row, Stretch, read_stretch
+from runs.steps import timeline
+from runs.steps.listing import Listing, listing_of
+from runs.steps.stretch import FAILED, Row, Stretch, read_stretch
 from runs.views.effect_view import effect_view
 from runs.views.run_tape import SHORT, DrawnTape, tape_of
 from runs.views.step_list import ListState, chips, found_in, grow_context

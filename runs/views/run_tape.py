@@ -9,10 +9,10 @@ from functools import partial
 
 from django.core.cache import cache
 
-from runs import timeline
 from runs.messages.loose import clean
 from runs.models import Effect, Run
-from runs.stretch import FAILED, Stretch
+from runs.steps import timeline
+from runs.steps.stretch import FAILED, Stretch
 from runs.templatetags.stepper_tags import tape_ruler, tape_svg
 
 SHORT = 100

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from runs.access import get_membership_or_404
 from runs.accounts.models import Membership, Project, Role
-from runs.filters import RunListForm
+from runs.lists.filters import RunListForm
 from runs.models import SavedView
 
 MOST = 100

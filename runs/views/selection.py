@@ -19,10 +19,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from runs import curate, logs
 from runs.access import get_project_or_404
 from runs.accounts.models import Project, Role
-from runs.filters import PAGE_SIZES, RunListForm
+from runs.lists.filters import PAGE_SIZES, RunListForm
+from runs.lists.paging import EPOCH
 from runs.messages.loose import plural
 from runs.models import NAME, Run
-from runs.paging import EPOCH
 from runs.templatetags.list_tags import run_rows
 
 MOST = max(PAGE_SIZES)

@@ -8,11 +8,11 @@ from typing import Any
 
 from django.utils.http import urlencode
 
-from runs.listing import GROUPS, Choice
 from runs.models import Run, RunStatus
 from runs.search import indexing
 from runs.search.find import Hit, find_in_run
 from runs.search.query import QueryProblem, parse
+from runs.steps.listing import GROUPS, Choice
 
 HITS = 100
 """Hits listed at once; the next ones are a click away."""

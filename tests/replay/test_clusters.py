@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.compare import Changed, Comparison, Failed, compare
+from replay.comparison.compare import Changed, Comparison, Failed, compare
+from replay.comparison.differences import Difference
 from replay.dialects.answer import Answer, AnswerCall
-from replay.differences import Difference
 from replay.review.clusters import cause, digest, general
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "review.md").read_text()

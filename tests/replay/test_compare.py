@@ -7,9 +7,9 @@ from drawn_answers import ANSWERS, CALLS, WORDS, call
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.compare import Comparison, Failed, compare, matched, value_difference
+from replay.comparison.compare import Comparison, Failed, compare, matched, value_difference
+from replay.comparison.differences import Difference, worst
 from replay.dialects.answer import Answer, AnswerCall
-from replay.differences import Difference, worst
 
 
 def text_class(before: str, after: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay import jobs
-from replay.differences import Difference
+from replay.comparison.differences import Difference
 from replay.models import Cluster, Divergence, Replay, ReplayEffect, ReviewEvent
 from replay.questions import read_question
 from replay.review import deciding

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from replay.compare import compare
+from replay.comparison.compare import compare
+from replay.comparison.differences import Difference
 from replay.dialects.answer import Answer, AnswerCall
-from replay.differences import Difference
 from replay.ignore_rules.rule import made_of
 from replay.questions import read_question
 

@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings
 
 from replay import jobs
-from replay.differences import Difference
+from replay.comparison.differences import Difference
 from replay.experiments.models import Dataset
 from replay.models import Experiment, Replay
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from replay.facts import facts
+from replay.comparison.facts import facts
 
 
 def values(text: str) -> set[tuple[str, str]]:

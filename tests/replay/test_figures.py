@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from replay.figures import Shift, cost_shift, percent, time_shift, token_shift
+from replay.comparison.figures import Shift, cost_shift, percent, time_shift, token_shift
 
 
 def test_a_cost_that_fell():

@@ -14,8 +14,8 @@ from replay.providers.catalog import providers_from_env
 from replay.providers.exchange import Exchange
 from replay.questions import read_question
 from replay.start import start
-from runs import segments
 from runs.refusals import Refused
+from runs.storage import segments
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from drawn_answers import ANSWERS, WORDS, call
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.compare import Failed, compare, value_difference
+from replay.comparison.compare import Failed, compare, value_difference
 from replay.dialects.answer import Answer
 from replay.ignore_rules import masking
 from replay.ignore_rules.rule import BadRule, made_of

@@ -13,7 +13,7 @@ from replay.lease import stop
 from replay.models import Replay, ReplayEffect
 from replay.questions import read_question
 from replay.start import start
-from runs import segments
+from runs.storage import segments
 
 SAY = {"answer": {"text": "Take an umbrella."}}
 

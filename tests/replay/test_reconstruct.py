@@ -11,9 +11,10 @@ from django.db import connection
 from replay import results
 from replay.lease import Lease
 from replay.models import ReplayEffect
-from runs import ingest, segments
+from runs import ingest
 from runs.accounts.models import Project
 from runs.models import Effect, Run, Segment
+from runs.storage import segments
 
 
 def test_a_real_run_is_identical_and_faithful(store, read_log, reconstruct):

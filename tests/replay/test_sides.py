@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.compare import Failed
+from replay.comparison.compare import Failed
+from replay.comparison.sides import SHOWN, Block, Piece, side_by_side
 from replay.dialects.answer import Answer, AnswerCall
-from replay.sides import SHOWN, Block, Piece, side_by_side
 
 
 def call(name: str, **arguments) -> AnswerCall:

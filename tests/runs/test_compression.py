@@ -9,9 +9,9 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runs import compression, segments
-from runs.compression import compress, decompress
 from runs.models import Segment
+from runs.storage import compression, segments
+from runs.storage.compression import compress, decompress
 
 RECORD = b'{"tool_output":null,"id":7,"key":"desk/model:default","text":"a refund \xe2\x82\xac"}'
 STORED_IN_1 = bytes.fromhex(

@@ -11,7 +11,7 @@ from runs.formats import jsonbytes
 from runs.formats.body import read_log
 from runs.ingest.nesting import depths
 from runs.refusals import Refused
-from runs.timeline import windows
+from runs.steps.timeline import windows
 
 SECONDS = 3
 """Far above what linear work takes on a slow machine, far below what quadratic work does."""

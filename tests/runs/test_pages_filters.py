@@ -9,9 +9,9 @@ from django.http import QueryDict
 from django.test import Client
 from django.utils import timezone
 
-from runs.filters import RunFilterForm
+from runs.lists.filters import RunFilterForm
+from runs.lists.paging import Cursor
 from runs.models import Run, RunLabel
-from runs.paging import Cursor
 
 START = datetime(2026, 11, 1, tzinfo=UTC)
 

@@ -9,9 +9,9 @@ from django.http import QueryDict
 from django.test.utils import CaptureQueriesContext
 from query_plan import plan, shrink
 
-from runs import matching
 from runs.accounts.models import Project
-from runs.filters import RunFilterForm
+from runs.lists import matching
+from runs.lists.filters import RunFilterForm
 from runs.models import Run, RunLabel
 
 START = datetime(2026, 11, 1, tzinfo=UTC)

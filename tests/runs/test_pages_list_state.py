@@ -81,8 +81,8 @@ def test_each_filter_in_use_is_taken_off_by_itself(member_client, make_run) -> N
 def test_a_rare_find_is_said_to_be_looked_for_further_on(
     member_client, make_run, monkeypatch
 ) -> None:
-    monkeypatch.setattr("runs.paging.LOOKED_AT", 2)
-    monkeypatch.setattr("runs.matching.FEW_SORTED", 0)
+    monkeypatch.setattr("runs.lists.paging.LOOKED_AT", 2)
+    monkeypatch.setattr("runs.lists.matching.FEW_SORTED", 0)
     for n in range(6):
         make_run(f"r{n}", n, agent="rare" if n == 0 else "desk", effect_count=n)
     page = member_client.get("/p/acme/runs?agent=rare&sort=-effects").text

@@ -9,8 +9,8 @@ from django.http import QueryDict
 from django.test.utils import CaptureQueriesContext
 from query_plan import plan
 
-from runs import matching, paging
-from runs.filters import SORTS, RunFilterForm
+from runs.lists import matching, paging
+from runs.lists.filters import SORTS, RunFilterForm
 from runs.models import Run, RunLabel
 
 START = datetime(2026, 11, 1, tzinfo=UTC)

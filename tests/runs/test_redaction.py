@@ -12,8 +12,8 @@ from runs.accounts.models import Project
 from runs.models import Effect, Segment
 from runs.own_patterns import BadPattern, compile_pattern
 from runs.redaction import Redactor
-from runs.redaction_rules import for_project
-from runs.segments import decompress
+from runs.redaction.rules import for_project
+from runs.storage.segments import decompress
 
 A16, A40 = "Ab1Cd2Ef3Gh4Ij5K", "a1b2c3d4e5f6a7b8c9d0a1b2c3d4e5f6a7b8c9d0"
 PEM = f"-----BEGIN RSA PRIVATE KEY-----\n{A40}\n{A40}\n-----END RSA PRIVATE KEY-----"

@@ -7,9 +7,9 @@ import json
 import pytest
 from factories import body, completion, run, tool
 
-from runs import segments
 from runs.accounts.models import Project
 from runs.models import Effect, Segment
+from runs.storage import segments
 
 RULES = "/api/v1/redaction"
 PAGE = "/p/acme/settings/redaction"
@@ -169,7 +169,7 @@ def test_a_stored_rule_that_no_longer_can_be_is_shown_as_such(api, admin_client)
 
 
 def test_two_who_change_rules_at_once_lose_nothing(project):
-    from runs import redaction_rules
+    from runs.redaction import rules as redaction_rules
 
     other = Project.objects.get()
     redaction_rules.add(other, CUSTOMER)

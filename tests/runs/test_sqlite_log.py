@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from django.db import connection, connections
 
-from runs import bulk, busy, sqlite_log
+from runs import bulk, busy
 from runs.accounts.models import Project
+from runs.storage import sqlite_log
 
 pytestmark = pytest.mark.django_db(transaction=True)
 BIG = "x" * 200

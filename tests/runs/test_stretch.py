@@ -4,7 +4,7 @@ import pytest
 
 from runs import ingest
 from runs.models import Run
-from runs.stretch import read_stretch
+from runs.steps.stretch import read_stretch
 
 BOUNDS = [(1, 301), (1, 20), (100, 160), (290, 301), (301, 301), (400, 500)]
 

@@ -1,7 +1,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from runs.timeline import GAP_WIDTH, WIDTH, Moment, indent, tape, windows
+from runs.steps.timeline import GAP_WIDTH, WIDTH, Moment, indent, tape, windows
 
 
 def moment(seq: int, start: float | None = None, duration: float | None = None, **kw) -> Moment:

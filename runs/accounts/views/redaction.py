@@ -7,11 +7,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from runs import redaction_rules
 from runs.access import get_project_or_404
 from runs.accounts.forms import RedactionRuleForm
 from runs.accounts.models import Project, Role
-from runs.redaction_rules import BadRule, ChangedMeanwhile, Preview
+from runs.redaction import rules as redaction_rules
+from runs.redaction.rules import BadRule, ChangedMeanwhile, Preview
 
 _CHANGED = "Somebody else has just changed the rules. Look at them, and do it again."
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from runs.json_places import SCALAR, Place, decoded, quoted
+from runs.redaction.json_places import SCALAR, Place, decoded, quoted
 
 MAX_FIELD = 200
 """Characters of a field."""

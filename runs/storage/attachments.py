@@ -14,13 +14,14 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
-from runs import bulk, segments
+from runs import bulk
 from runs.accounts.models import Project
 from runs.messages import answer_view, exact, request_view, wire_answer, wire_request
 from runs.messages.loose import obj
 from runs.messages.media import content, media_in
 from runs.messages.parts import Answer, Media, Request
 from runs.models import Attachment, AttachmentUse, Effect, Run
+from runs.storage import segments
 
 MIN_BYTES = 4096
 """A smaller medium stays in its segment alone."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from replay import answers
-from replay.compare import Comparison, Side, compare
+from replay.comparison import answers
+from replay.comparison.compare import Comparison, Side, compare
+from replay.comparison.recorded import recorded_side, schema_of
 from replay.dialects.answer import Answer
 from replay.ignore_rules.rule import Rule
 from replay.review import baselines, clusters
@@ -28,7 +29,7 @@ def judged(
 ) -> tuple[Comparison, dict[str, Any]]:
     """How an answer differs, from the recorded one or from one that somebody accepted. `content` is
     the hash of the record's bytes."""
-    side, schema = answers.recorded_side(record), answers.schema_of(record)
+    side, schema = recorded_side(record), schema_of(record)
     found = compare(side, answer, schema, rules)
     if found.is_settled:
         return found, compared(found, side, answer)

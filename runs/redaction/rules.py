@@ -13,15 +13,16 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from runs import segments
 from runs.accounts.models import Project
 from runs.messages import exact
 from runs.messages.loose import at as value_at
 from runs.messages.loose import clean
 from runs.models import Effect, Run
 from runs.own_patterns import BadPattern, compile_pattern
-from runs.redaction import BUILT_IN, Redactor, Rule
-from runs.redaction_fields import BadField, Field, read_field
+from runs.redaction import Redactor
+from runs.redaction.fields import BadField, Field, read_field
+from runs.redaction.redactor import BUILT_IN, Rule
+from runs.storage import segments
 
 MAX_RULES = 50
 MAX_NAME = 60

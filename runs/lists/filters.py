@@ -22,11 +22,9 @@ from django.http import HttpRequest, QueryDict
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from runs import listing
 from runs.accounts.models import Project
-from runs.listed import page_of
-from runs.models import NAME, RunStatus
-from runs.paging import (
+from runs.lists.listed import page_of
+from runs.lists.paging import (
     COST,
     DURATION,
     EFFECTS,
@@ -37,8 +35,10 @@ from runs.paging import (
     Order,
     Page,
 )
+from runs.models import NAME, RunStatus
 from runs.querysets import OF_A_ROW
 from runs.search.query import Query, QueryProblem, parse
+from runs.steps import listing
 
 SORTS = {
     "started": (Order(TIME, ascending=True), "oldest first"),

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
-from runs import paging
 from runs.accounts.models import Project
-from runs.matching import (
+from runs.lists import paging
+from runs.lists.matching import (
     Form,
     as_asked,
     few,
@@ -21,8 +21,8 @@ from runs.matching import (
     matching,
     matching_these,
 )
+from runs.lists.paging import NEWEST, Ask, Cursor, Order, Page, Stretch, Walk, page_by
 from runs.models import Run
-from runs.paging import NEWEST, Ask, Cursor, Order, Page, Stretch, Walk, page_by
 from runs.prepared import prepared, read
 from runs.search import find
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from replay import answers, recording
-from replay.compare import Side
+from replay import recording
+from replay.comparison import answers
+from replay.comparison.compare import Side
+from replay.comparison.recorded import recorded_side
+from replay.comparison.sides import Show, Sides, side_by_side
 from replay.models import Answered, ReplayEffect, ReplaySample
-from replay.sides import Show, Sides, side_by_side
 
 
 def both_sides(row: ReplayEffect, show: Show, came: Answered | None = None) -> Sides:
@@ -19,7 +21,7 @@ def _held_against(row: ReplayEffect, came: Answered) -> Side:
     if came.baseline is not None:
         return answers.unpack(bytes(came.baseline.answer))
     record = recording.record(row.effect).value if row.effect else None
-    return answers.recorded_side(record) if record else None
+    return recorded_side(record) if record else None
 
 
 def _came(row: ReplayEffect, came: Answered) -> Side:

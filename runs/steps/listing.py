@@ -16,10 +16,10 @@ from hashlib import blake2b
 from django.core.cache import cache
 from django.db.models import QuerySet
 
-from runs import timeline
 from runs.models import Effect, Family, Run
 from runs.prepared import prepared
-from runs.stretch import FAILED, Row, Stretch, read_rows
+from runs.steps import timeline
+from runs.steps.stretch import FAILED, Row, Stretch, read_rows
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "model": (Family.COMPLETION,),

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from runs.compression import compress, decompress
 from runs.models import Effect, Segment, SegmentKind
+from runs.storage.compression import compress, decompress
 
 TARGET_BYTES = 1024 * 1024
 """A segment ends at about this size uncompressed; a larger record has one of its own."""

@@ -10,8 +10,8 @@ is written anew.
 Every pattern here is linear: either its length is bounded, or no match can begin inside the run of
 characters that a failed match has passed over.
 
-A project's own rules (`Project.redaction_rules`, read by `runs.redaction_rules`) are patterns too
-(`runs.own_patterns`), or name a place (`runs.redaction_fields`).
+A project's own rules (`Project.redaction_rules`, read by `runs.redaction.rules`) are patterns too
+(`runs.own_patterns`), or name a place (`runs.redaction.fields`).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from ahocorasick_rs import BytesAhoCorasick
 from django.utils.crypto import salted_hmac
 
-from runs.json_places import STRING, Place, decoded, quoted
 from runs.messages.loose import clean
-from runs.redaction_fields import Field, Fields
+from runs.redaction.fields import Field, Fields
+from runs.redaction.json_places import STRING, Place, decoded, quoted
 
 
 @dataclass(frozen=True, slots=True)

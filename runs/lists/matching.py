@@ -1,7 +1,7 @@
 """Which runs pass what was asked for, and how a page of them is found by reading few.
 
-Querysets are made without looking at the values in what was asked for: `runs.listed` has their SQL
-made once.
+Querysets are made without looking at the values in what was asked for: `runs.lists.listed` has
+their SQL made once.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from runs.accounts.models import Project
+from runs.lists.paging import TIME, Column
 from runs.models import LabelKind, Run, RunLabel
-from runs.paging import TIME, Column
 from runs.prepared import prepared
 from runs.querysets import RunQuerySet
 from runs.search import find

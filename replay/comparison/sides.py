@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from replay.compare import Failed, Side, document, matched, said
+from replay.comparison.compare import Failed, Side, document, matched, said
 from replay.dialects.answer import Answer, AnswerCall
 from rewyn_sdk.textdiff import Span, line_diff, word_diff
 from runs.messages.loose import clean

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from replay.conforms import conforms
+from replay.comparison.conforms import conforms
+from replay.comparison.differences import Difference, worst
+from replay.comparison.facts import number, only_in
 from replay.dialects.answer import Answer, AnswerCall
-from replay.differences import Difference, worst
-from replay.facts import number, only_in
 from replay.ignore_rules.masking import explaining, read_json, value_without, without
 from replay.ignore_rules.rule import Rule
 from rewyn_sdk.canonical import canonical_json

@@ -1,0 +1,1 @@
+"""The list of runs: what is asked for, what matches, and pages of it."""

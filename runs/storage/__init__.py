@@ -1,0 +1,1 @@
+"""The recorded bytes: how they are packed, compressed, kept and read back."""
