@@ -4,7 +4,8 @@
 
 Bodies are those of shared/bench/workload.py (12 effects, 70 KB a run on average), made before the
 clock starts. Prints runs a second, the delay from a POST's answer to the run being listed, bytes
-stored of bytes sent, and memory before and after. DATABASE_URL chooses the database.
+stored of bytes sent (without and for search), and memory before and after. DATABASE_URL chooses the
+database.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
+import sqlite3
 import statistics
 import tempfile
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
@@ -85,15 +88,28 @@ def visible_delay(product: Product, first: int, count: int = 50) -> list[float]:
     return delays
 
 
-def stored_bytes(product: Product) -> int:
-    url = os.environ.get("DATABASE_URL", "")
-    if not url.startswith("postgres"):
-        return product.database_bytes()
-    import psycopg
+def stored_bytes(product: Product) -> tuple[int, int]:
+    """Bytes of the tables with their indexes: without those for search, and those for search.
 
-    with psycopg.connect(url) as db:
-        row = db.execute("SELECT pg_database_size(current_database())").fetchone()
-    return int(row[0]) if row else 0
+    SQLite's by the pages, those that stand in its log yet too; a page is told by its table.
+    """
+    url = os.environ.get("DATABASE_URL", "")
+    if url.startswith("postgres"):
+        import psycopg
+
+        with psycopg.connect(url) as db:
+            found = db.execute(
+                "SELECT relname, pg_total_relation_size(oid) FROM pg_class"
+                " WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
+            ).fetchall()
+    else:
+        with closing(sqlite3.connect(product.home / "db.sqlite3")) as file:
+            found = file.execute(
+                "SELECT coalesce(tbl_name, name), sum(pgsize) FROM dbstat"
+                " LEFT JOIN sqlite_master USING (name) GROUP BY 1"
+            ).fetchall()
+    searched = sum(size for table, size in found if "search" in table)
+    return sum(size for _, size in found) - searched, searched
 
 
 def send_from(product: Product, bodies: Bodies, clients: int) -> tuple[float, list[float]]:
@@ -129,15 +145,16 @@ def main() -> None:
 
 
 def measure(product: Product, bodies: Bodies, clients: int) -> None:
-    empty, before = stored_bytes(product), product.rss_mib()
+    (empty, _), before = stored_bytes(product), product.rss_mib()
     count, sent = len(bodies.places), sum(size for _, size in bodies.places)
     seconds, took = send_from(product, bodies, clients)
-    after, stored = product.rss_mib(), stored_bytes(product) - empty
+    after, (full, searched) = product.rss_mib(), stored_bytes(product)
     print(f"product: {count / seconds:.0f} runs/s from {clients} clients ({count} runs)")
     p50, p95 = percentile(took, 0.5) * 1e3, percentile(took, 0.95) * 1e3
     print(f"POST: p50 {p50:.1f} ms, p95 {p95:.1f} ms, slowest {max(took) * 1e3:.0f} ms")
-    share, each = stored / sent, stored / count / 1e3
-    print(f"stored: {share:.1%} of {sent / 1e6:.0f} MB sent, {each:.1f} KB a run")
+    share, each = (full - empty) / sent, (full - empty) / count / 1e3
+    print(f"stored: {share:.1%} of {sent / 1e6:.0f} MB sent, {each:.1f} KB a run,")
+    print(f"        and {searched / sent:.1%} for search, of what is indexed yet")
     print(f"memory: {before:.0f} MiB before, {after:.0f} MiB after, all processes")
     delays = visible_delay(product, first=count * 2)
     print(

@@ -101,10 +101,6 @@ class Product:
         """What the processes of this product have used of the processors so far."""
         return sum(map(_cpu_ticks, _family(self.process.pid))) / os.sysconf("SC_CLK_TCK")
 
-    def database_bytes(self) -> int:
-        """Size of the SQLite files; of PostgreSQL ask `pg_database_size`."""
-        return sum(f.stat().st_size for f in self.home.glob("db.sqlite3*"))
-
 
 class Client:
     """One kept-alive connection."""
