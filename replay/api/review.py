@@ -17,8 +17,9 @@ from replay.api import review_docs as docs
 from replay.api.asking import decider_of
 from replay.api.paging import bounded, word
 from replay.comparison.differences import Difference
+from replay.models import Experiment, Replay, ReplayStatus
 from replay.review import deciding, reading
-from replay.review.models import COUNTED, Baseline, Divergence, ReviewEvent, State
+from replay.review.models import COUNTED, Baseline, Cluster, Divergence, ReviewEvent, State
 from replay.review.people import Decider
 from replay.review.turns import minimum_of
 from rewyn_sdk.errors import DecodeError
@@ -26,13 +27,19 @@ from rewyn_sdk.jsontext import parse
 from runs.accounts.models import Scope
 from runs.api.auth import project_id_of, project_of
 from runs.api.incoming import read_body
+from runs.models import Run
 from runs.refusals import Refused
 from runs.strangers import only
 
 BATCH = 1000
 MOST = 200
-_NAMES = {"agent": "cluster__agent", "run": "run__external_id", "replay": "replay__public_id"}
-_FILTERS = (*_NAMES, "state", "class", "experiment", "cluster")
+_REPLAYS = {
+    "run": "run__external_id",
+    "replay": "public_id",
+    "experiment": "experiment__public_id",
+}
+"""Filters that name one thing, and that thing as a column of a replay."""
+_FILTERS = (*_REPLAYS, "agent", "state", "class", "cluster")
 
 
 class DivergencesView(APIView):
@@ -77,10 +84,13 @@ class ExportView(APIView):
         only(request.query_params, *_FILTERS)
         found = _filtered(request)
         project = project_of(request)
+        counts, replays = _counts(found), _replays(request)
         head = {
             "project": project.slug,
             "minimum_class": minimum_of(project.pk),
-            "counts": _counts(found),
+            "counts": counts,
+            "replays": replays,
+            "passed": _passed(counts, replays),
         }
         baselines = reading.baselines(project.pk).filter(revoked_at=None, **_of_runs(request))
         pieces = _document(head, found, baselines)
@@ -98,15 +108,60 @@ def _mine(request: Request) -> QuerySet[Divergence]:
 
 
 def _filtered(request: Request) -> QuerySet[Divergence]:
-    wanted = {column: word(request, name) for name, column in _NAMES.items()}
+    """Refused("not_found") for a run, replay, experiment or cluster that is not here: a build would
+    pass with a wrong one."""
+    wanted = {f"replay__{column}": value for column, value in _named(request).items()}
+    wanted["cluster"] = _cluster(request)
+    wanted["cluster__agent"] = word(request, "agent")
     wanted["state"] = _one_of(request, "state", list(State.values))
     wanted["difference"] = _one_of(request, "class", [d.value for d in Difference])
-    wanted["replay__experiment__public_id"] = word(request, "experiment")
     given = {column: value for column, value in wanted.items() if value is not None}
     found = _mine(request).filter(**given)
-    if cluster := bounded(request, "cluster", 0):
-        found = found.filter(cluster=cluster)
     return found.defer("replay__plan", "replay__proof", "replay__mismatches")
+
+
+def _named(request: Request) -> dict[str, str]:
+    """The things that the filters name, as columns of a replay."""
+    mine = {"project_id": project_id_of(request)}
+    things = {
+        "run": Run.objects.filter(**mine, deleted_at=None),
+        "replay": Replay.objects.filter(**mine, run__deleted_at=None),
+        "experiment": Experiment.objects.filter(**mine),
+    }
+    named = {}
+    for name, column in _REPLAYS.items():
+        value = word(request, name)
+        if value is None:
+            continue
+        own = "external_id" if name == "run" else "public_id"
+        if not things[name].filter(**{own: value}).exists():
+            raise Refused("not_found", f"There is no {name} of this id.", name)
+        named[column] = value
+    return named
+
+
+def _cluster(request: Request) -> int | None:
+    if "cluster" not in request.query_params:
+        return None
+    pk = bounded(request, "cluster", 0)
+    if not Cluster.objects.filter(project_id=project_id_of(request), pk=pk).exists():
+        raise Refused("not_found", "There is no cluster of this id.", "cluster")
+    return pk
+
+
+def _replays(request: Request) -> dict[str, int] | None:
+    """How many of the replays that are asked about stand where; None where none is named."""
+    named = _named(request)
+    if not named:
+        return None
+    found = Replay.objects.filter(project_id=project_id_of(request), run__deleted_at=None, **named)
+    return dict(found.order_by().values_list("status").annotate(Count("pk")))
+
+
+def _passed(counts: dict[str, int], replays: dict[str, int] | None) -> bool:
+    """Nothing waits or is a regression, and the replays asked about, at least one, succeeded."""
+    decided = not (counts[State.OPEN] or counts[State.REGRESSION])
+    return decided and (replays is None or set(replays) == {ReplayStatus.SUCCEEDED})
 
 
 def _one_of(request: Request, name: str, allowed: list[str]) -> str | None:

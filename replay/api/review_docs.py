@@ -80,6 +80,15 @@ EXPORT = _object(
         "project": _TEXT,
         "minimum_class": _CLASS,
         "counts": _object({str(state): _COUNT for state in COUNTED}),
+        "replays": {
+            "type": ["object", "null"],
+            "additionalProperties": _COUNT,
+            "description": "Status → number of the replays asked about; null where none is named",
+        },
+        "passed": {
+            "type": "boolean",
+            "description": "Nothing is open or a regression, and all replays asked about succeeded",
+        },
         "verdicts": _listed(_object({**_LINE, "cluster": _TEXT})),
         "baselines": _listed(_BASELINE),
     }
@@ -102,7 +111,7 @@ list_divergences = extend_schema(
         OpenApiParameter("cursor", str, description="`next` of the answer before"),
         OpenApiParameter("limit", int, description="Rows of one answer"),
     ],
-    responses={200: _page(DIVERGENCE, "string"), 422: _ERROR},
+    responses={200: _page(DIVERGENCE, "string"), 404: _ERROR, 422: _ERROR},
 )
 give_verdict = extend_schema(
     operation_id="give_verdict",
@@ -121,5 +130,5 @@ export_verdicts = extend_schema(
     tags=["review"],
     description="Every verdict, the baselines, and how many are in each state, for CI to check.",
     parameters=_FILTERS,
-    responses={200: EXPORT, 422: _ERROR},
+    responses={200: EXPORT, 404: _ERROR, 422: _ERROR},
 )

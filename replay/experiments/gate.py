@@ -80,6 +80,8 @@ class Measured:
     errors: int
     """Calls without an answer and answers that are errors."""
     finished: bool
+    runs: int
+    """How many it was asked over that are still there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +94,12 @@ class Check:
 
 
 def checks(gate: Gate, measured: Measured) -> list[Check]:
-    """What a candidate is held to. While it is not finished it passes nothing, and what is unknown
-    does not pass."""
+    """What a candidate is held to. While it is not finished it passes nothing, what is unknown does
+    not pass, and nothing passes once its runs are deleted."""
     name, over = measured.name, measured.finished
     found = [Check(name, "finished", True, over, over)]
+    if not measured.runs:
+        found.append(Check(name, "runs", 1, 0, False))
     if gate.min_same is not None:
         same = measured.same
         passed = over and same is not None and same >= gate.min_same

@@ -144,7 +144,7 @@ class Summary:
     def _measured(self, column: Column) -> Measured:
         over = column.is_finished and self.is_finished
         name = column.candidate.label
-        return Measured(name, column.same, column.cost_ratio, column.errors, over)
+        return Measured(name, column.same, column.cost_ratio, column.errors, over, column.cells)
 
 
 def summary(experiment: Experiment) -> Summary:

@@ -188,6 +188,15 @@ def test_a_gate_names_each_check_and_passes_nothing_while_it_runs(started, call)
     assert call("GET", path)[1]["gate"]["passed"] is True
 
 
+def test_no_gate_passes_once_the_runs_are_deleted(finished, call):
+    for run in Run.objects.filter(external_id__in=("r1", "r2", "r3")):
+        curate.delete_run(run)
+    gate = call("GET", f"experiments/{finished['id']}?no_errors=true")[1]["gate"]
+    failed = {(one["candidate"], one["check"], one["value"]) for one in gate["checks"]}
+    assert gate["passed"] is False
+    assert {(A, "runs", 0), (B, "runs", 0)} <= failed
+
+
 def test_an_unknown_cost_passes_no_gate(finished, call):
     gate = call("GET", f"experiments/{finished['id']}?max_cost_ratio=5")[1]["gate"]
     values = {(one["check"], one["value"], one["passed"]) for one in gate["checks"]}

@@ -11,7 +11,7 @@ from replay.models import Baseline, Cluster, Replay
 from replay.questions import read_question
 from replay.start import start
 from runs.accounts import keys
-from runs.accounts.models import Scope
+from runs.accounts.models import Project, Scope
 
 LIST = "/api/v1/divergences"
 EXPORT = "/api/v1/verdicts/export"
@@ -144,3 +144,38 @@ def test_without_a_version_nobody_s_verdict_is_overwritten(facts, ask):
     refused = ask(path, {"verdict": "accepted"}, status=409)
     assert "regression" in refused["error"]["message"]
     ask(path, {"verdict": "accepted", "version": 1})
+
+
+@pytest.mark.parametrize("name", ["replay", "run", "experiment", "cluster"])
+@pytest.mark.parametrize("path", [LIST, EXPORT])
+@pytest.mark.parametrize("value", ["999999", ""])
+def test_what_is_not_here_cannot_be_asked_about(found, ask, path, name, value):
+    """An empty one is an unset variable of a script: a build would pass with it."""
+    status = 422 if (name, value) == ("cluster", "") else 404
+    assert ask(f"{path}?{name}={value}", status=status)["error"]["field"] == name
+
+
+def test_nor_what_is_another_projects(found, ask):
+    other = Project.objects.create(slug="other", name="Other")
+    _, token = keys.mint(project=other, name="theirs", scope=Scope.READ)
+    for query in (f"replay={found.public_id}", "run=run-1"):
+        assert ask(f"{EXPORT}?{query}", status=404, key=token)["error"]["code"] == "not_found"
+
+
+def test_a_build_passes_when_all_is_decided_and_over(found, ask):
+    query = f"{EXPORT}?replay={found.public_id}"
+    told = ask(query)
+    assert (told["replays"], told["passed"]) == ({"succeeded": 1}, False)
+    for one in ask(LIST)["results"]:
+        ask(f"{LIST}/{one['id']}/verdict", {"verdict": "accepted", "reason": "fine"})
+    assert ask(query)["passed"] is True
+    assert (ask(EXPORT)["passed"], ask(EXPORT)["replays"]) == (True, None)
+    Replay.objects.update(status="running", finished_at=None)
+    told = ask(query)
+    assert (told["replays"], told["passed"]) == ({"running": 1}, False)
+
+
+def test_a_run_that_was_never_replayed_passes_nothing(store, read_log, ask):
+    store(read_log("02-two-tools-memory"))
+    told = ask(f"{EXPORT}?run=run-1")
+    assert (told["replays"], told["passed"]) == ({}, False)
