@@ -110,7 +110,9 @@ def _mine(request: Request) -> QuerySet[Divergence]:
 def _filtered(request: Request) -> QuerySet[Divergence]:
     """Refused("not_found") for a run, replay, experiment or cluster that is not here: a build would
     pass with a wrong one."""
-    wanted = {f"replay__{column}": value for column, value in _named(request).items()}
+    wanted: dict[str, Any] = {
+        f"replay__{column}": value for column, value in _named(request).items()
+    }
     wanted["cluster"] = _cluster(request)
     wanted["cluster__agent"] = word(request, "agent")
     wanted["state"] = _one_of(request, "state", list(State.values))

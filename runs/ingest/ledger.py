@@ -7,7 +7,8 @@ by being late. Members the sender states are kept apart from those told from eff
 `Run.ledger` holds: `given` (what the sender stated; the value itself is in its column), `finished`
 (when the sender said the run is over), `title` and `output` (the positions they come from),
 `completion` and `last` ([position, status]), `error` ([position, text]), `shape` (bits), `is_f1`,
-`span` (first start and last end of the effects), `suspect` (a clock among them), `unknown_tokens`,
+`span` (first start, last end and last start without an end of the effects), `suspect` (a clock
+among them), `unknown_tokens`,
 `unknown_cost` and `orphans` (numbers of effects), `models` (see `labels.py`).
 """
 
@@ -178,16 +179,31 @@ def take_times(run: Run, every: Iterable[Times]) -> None:
     told = [times for times in every if times is not NO_TIMES]
     if any(times.is_suspect for times in told):
         run.ledger["suspect"] = True
-    spans = [t for t in told if t.started_at is not None and is_plausible(t.started_at)]
+    spans = [
+        (t.started_at, t.ended_at) for t in told if t.started_at and is_plausible(t.started_at)
+    ]
     if not spans:
         return
-    first = min(t.started_at for t in spans if t.started_at)
-    last = max(t.ended_at or t.started_at for t in spans if t.started_at)
-    held = run.ledger.get("span", [None, None])
+    first, last, open_from = _held_span(run.ledger)
     run.ledger["span"] = [
-        min(filter(None, (held[0], first.isoformat()))),
-        max(filter(None, (held[1], last.isoformat()))),
+        _first(first, min(start for start, _ in spans)),
+        _last(last, max((end for _, end in spans if end), default=None)),
+        _last(open_from, max((start for start, end in spans if not end), default=None)),
     ]
+
+
+def _first(held: str | None, new: datetime) -> str:
+    return min(filter(None, (held, new.isoformat())))
+
+
+def _last(held: str | None, new: datetime | None) -> str | None:
+    told = (held, new.isoformat() if new else None)
+    return max((moment for moment in told if moment), default=None)
+
+
+def _held_span(ledger: dict[str, Any]) -> tuple[str | None, ...]:
+    """Its three times; a run stored by an earlier version may have the first two."""
+    return (*ledger.get("span", ()), None, None, None)[:3]
 
 
 def add_tokens(run: Run, used: usage.Usage, family: str, cost: Decimal | None, sign: int) -> None:
@@ -275,7 +291,7 @@ def _settle_error(run: Run) -> None:
 def _settle_times(run: Run) -> None:
     ledger = run.ledger
     given = ledger["given"]
-    first, last = ledger.get("span", [None, None])
+    first, last = _span(ledger)
     if "started_at" not in given:
         run.started_at = _moment(first)
     if "ended_at" not in given:
@@ -292,6 +308,12 @@ def _settle_times(run: Run) -> None:
     sane = run.started_at is not None and is_plausible(run.started_at)
     run.clock_suspect = suspect or (run.started_at is not None and not sane)
     run.sort_at = run.started_at if sane and run.started_at else run.received_at
+
+
+def _span(ledger: dict[str, Any]) -> tuple[str | None, str | None]:
+    """When the effects began and ended; an end that the last of them does not tell is unknown."""
+    first, last, open_from = _held_span(ledger)
+    return first, last if last and last >= (open_from or "") else None
 
 
 def _moment(text: str | None) -> datetime | None:

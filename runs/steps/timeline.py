@@ -111,6 +111,8 @@ class Axis:
     xs: tuple[float, ...]
     scale: float
     last_seq: int
+    has_times: bool = True
+    """Whether any effect has a time, be they too few to go by."""
 
     @property
     def by_time(self) -> bool:
@@ -234,7 +236,7 @@ def _axis(moments: Sequence[Moment], last_seq: int) -> Axis:
         if moment.start is not None
     )
     if len(spans) * 2 < len(moments) or not spans or spans[0][0] == max(end for _, end in spans):
-        return Axis((), (), (), 0.0, last_seq)
+        return Axis((), (), (), 0.0, last_seq, has_times=bool(spans))
     busy = _busy(spans)
     pieces = _joined(busy, _idle_limit(busy))
     total = sum(end - start for start, end in pieces)

@@ -126,10 +126,11 @@ def waiting(context: template.Context, window: timeline.Window, address: str) ->
 def tape_svg(tape: timeline.Tape) -> str:
     marks = "".join(map(_nest_html, tape.nests)) + "".join(map(_mark_html, tape.marks))
     gaps = "".join(_gap_html(gap, tape.height) for gap in tape.gaps)
-    basis = "by time" if tape.axis.by_time else "by position: this log has no times"
+    lack = "too few times" if tape.axis.has_times else "no times"
+    basis = "by time" if tape.axis.by_time else f"by position, {lack} recorded"
     failed = sum(mark.failed for mark in tape.marks)
     label = f"The run {basis}, a lane for each of {', '.join(tape.lanes)}; {failed} marks failed"
-    note = "" if tape.axis.by_time else _BY_POSITION.format(tape.height - 3)
+    note = "" if tape.axis.by_time else format_html(_BY_POSITION, tape.height - 3, basis)
     shape = '<svg class="tape" role="img" aria-label="{}" width="100%" height="{}">{}</svg>'
     return format_html(shape, label, tape.height, mark_safe(gaps + marks + note))
 
@@ -170,7 +171,7 @@ def _anchor(x: float) -> str:
     return "start" if x < 1 else "end" if x > timeline.WIDTH - 20 else "middle"
 
 
-_BY_POSITION = '<text x="99.5%" y="{}" text-anchor="end">by position, no times recorded</text>'
+_BY_POSITION = '<text x="99.5%" y="{}" text-anchor="end">{}</text>'
 """In the strip under the lanes, which only the labels of gaps use, and those need times."""
 _WAYS = {
     "first": ("[", "First effect", "first", ""),

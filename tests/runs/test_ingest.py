@@ -314,6 +314,45 @@ def test_late_times_are_taken(api):
     assert stored(api, "r1")["duration_ms"] == 40
 
 
+START = "2026-11-29T10:00:00Z"
+LATER = "2026-11-29T10:00:05Z"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "duration"),
+    [
+        ({"started_at": START}, {}, None),
+        ({"started_at": START}, {"started_at": LATER}, None),
+        ({"started_at": START, "duration_ms": 900}, {"started_at": LATER}, None),
+        ({"started_at": START}, {"started_at": LATER, "duration_ms": 250}, 5250),
+        ({"started_at": START, "duration_ms": 9000}, {"started_at": LATER}, 9000),
+        ({"started_at": START, "duration_ms": 0}, {}, 0),
+    ],
+)
+def test_an_end_that_nobody_told_is_unknown(api, first, second, duration):
+    """Not the start of the last effect: that would be a run of 0 ms, or of what is too short."""
+    api("POST", "/api/v1/runs", run("r1", completion(1), tool(2), times={"1": first, "2": second}))
+    kept = stored(api, "r1")
+    assert (kept["started_at"], kept["duration_ms"]) == (START, duration)
+    assert (kept["ended_at"] is None) is (duration is None)
+    found = api("GET", "/api/v1/runs?duration_max=100000").json()["results"]
+    assert len(found) == (duration is not None)
+
+
+def test_a_run_without_known_ends_ends_when_it_is_said_to(api):
+    api("POST", "/api/v1/runs", run("r1", completion(1), times={"1": {"started_at": START}}))
+    end = {"run": {"ended_at": LATER}}
+    api("POST", "/api/v1/runs/r1/finish", body(end))
+    assert stored(api, "r1")["duration_ms"] == 5000
+
+
+def test_a_duration_that_comes_later_gives_the_end(api):
+    api("POST", "/api/v1/runs", run("r1", completion(1), times={"1": {"started_at": START}}))
+    known = {"1": {"started_at": START, "duration_ms": 40}}
+    api("POST", "/api/v1/runs/r1/effects", batch(times=known))
+    assert stored(api, "r1")["duration_ms"] == 40
+
+
 def test_changed_times_move_the_span(api):
     sent = {"1": {"started_at": "2026-11-29T10:00:00Z", "duration_ms": 40_000}}
     api("POST", "/api/v1/runs", run("r1", completion(1), times=sent))

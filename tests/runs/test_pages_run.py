@@ -231,6 +231,14 @@ def test_a_log_without_times_says_that_its_tape_goes_by_position(member_client, 
     assert "by position, no times recorded" in member_client.get("/p/acme/runs/run").text
 
 
+def test_times_too_few_to_go_by_are_not_told_as_none(member_client, api) -> None:
+    times = {"1": {"started_at": "2026-11-29T12:00:00Z"}}
+    api("POST", "/api/v1/runs", run("run", tool(1), times=times))
+    page = member_client.get("/p/acme/runs/run").text
+    assert "by position, too few times recorded" in page
+    assert "no times" not in page
+
+
 def test_a_run_without_effects_says_so(member_client, load_log) -> None:
     load_log("rig/mute-denied.effects.json")
     assert "This run has no effects" in member_client.get("/p/acme/runs/run").text
