@@ -15,6 +15,7 @@ from typing import Any
 
 from replay.comparison.conforms import conforms
 from replay.comparison.differences import Difference, worst
+from replay.comparison.differing import differing
 from replay.comparison.facts import number, only_in
 from replay.dialects.answer import Answer, AnswerCall
 from replay.ignore_rules.masking import explaining, read_json, value_without, without
@@ -23,6 +24,9 @@ from rewyn_sdk.canonical import canonical_json
 from rewyn_sdk.diff import diff
 
 KEPT_CHANGES = 50
+LOOKED_THROUGH = 200_000
+"""Characters of a text in which facts are looked for, a fifth of a second's work. Of a larger one
+where it differs is taken alone: a fact that it has elsewhere too then counts as another."""
 _NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*")
 
 
@@ -277,17 +281,23 @@ def _text(recorded: Answer, replayed: Answer) -> Iterator[Comparison]:
 def _texts(before: str, after: str) -> Comparison:
     if before == after:
         return Comparison(Difference.SAME)
+    wholes = before, after
+    if max(map(len, wholes)) > LOOKED_THROUGH:
+        before, after = differing(before, after)
     if _collapsed(before) == _collapsed(after):
         return Comparison(Difference.EQUIVALENT, "other white space")
-    (is_json, old), (also, new) = read_json(before), read_json(after)
+    (is_json, old), (also, new) = map(read_json, wholes)
     if is_json and also:
         return _documents(old, new)
+    if (size := max(len(before), len(after))) > LOOKED_THROUGH:
+        told = f"other text, too large to look through for facts: {size:,} characters"
+        return Comparison(Difference.FACTS, told)
     if _spelled(before) == _spelled(after):
         return Comparison(Difference.EQUIVALENT, "numbers spelled otherwise")
     gone, added = only_in(before, after), only_in(after, before)
     if gone or added:
         return Comparison(Difference.FACTS, _other_facts(gone, added))
-    return Comparison(Difference.WORDING, _other_words(before, after))
+    return Comparison(Difference.WORDING, _other_words(*wholes))
 
 
 def _documents(before: Any, after: Any) -> Comparison:

@@ -1,0 +1,38 @@
+"""Where two large texts differ: what is left of each without what both begin and end with. Pure."""
+
+from __future__ import annotations
+
+import re
+
+_WORD = re.compile(r"\S*+")
+
+
+def differing(one: str, other: str) -> tuple[str, str]:
+    """The stretch of each that the other does not have at its place, in whole words.
+
+    Linear: halves are compared at once, where letter by letter would take a second a megabyte.
+    """
+    start = _alike(one, other)
+    start -= _length_of_word(one[:start][::-1])
+    one, other = one[start:], other[start:]
+    end = _alike(one[::-1], other[::-1])
+    end -= _length_of_word(one[len(one) - end :])
+    return one[: len(one) - end], other[: len(other) - end]
+
+
+def _length_of_word(text: str) -> int:
+    """Of the word that a text begins with."""
+    found = _WORD.match(text)
+    return found.end() if found else 0
+
+
+def _alike(one: str, other: str) -> int:
+    """With how many equal characters both begin."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
