@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from replay.api import docs
-from replay.api.paging import bounded, word
+from replay.api.paging import bounded, flag, word
 from replay.comparison.differences import Difference
 from replay.two_runs.kept import Compared, Row, compared
 from replay.two_runs.lines import Line, lines
@@ -33,9 +33,9 @@ class CompareView(APIView):
         both = compared(_run(request, "a"), _run(request, "b"))
         after, limit = bounded(request, "after", 0), bounded(request, "limit", 100, most=1000)
         picked = [(n, row) for n, row in enumerate(both.rows, 1) if n > after]
-        if request.query_params.get("changed") in ("1", "true"):
+        if flag(request, "changed"):
             picked = [(n, row) for n, row in picked if row.is_change]
-        if request.query_params.get("ignored") in ("1", "true"):
+        if flag(request, "ignored"):
             picked = [(n, row) for n, row in picked if row.ignored]
         if (name := _class(request)) is not None:
             picked = [(n, row) for n, row in picked if row.difference == name]

@@ -35,7 +35,7 @@ _NUMBER = _or_null("number")
 _TIME: Schema = {"type": "string", "format": "date-time"}
 _ERROR = _object({"error": _object({"code": _TEXT, "message": _TEXT, "field": _or_null("string")})})
 _CLASS: Schema = {"type": ["string", "null"], "enum": [*(one.value for one in Difference), None]}
-_PERCENTILES = _object({"p50": _NUMBER, "p95": _NUMBER})
+_PERCENTILES = _object({"p50": _NUMBER, "p95": _NUMBER, "calls": _COUNT})
 _CANDIDATE: Schema = {"candidate": _COUNT, "model": _TEXT, "controls": {"type": "object"}}
 GATE_ASKED = _object(
     {
@@ -70,6 +70,7 @@ COLUMN = _object(
         "tokens_complete": _FLAG,
         "original_input_tokens": _or_null("integer"),
         "original_output_tokens": _or_null("integer"),
+        "original_tokens_complete": _FLAG,
         "latency_ms": _PERCENTILES,
         "original_latency_ms": _PERCENTILES,
     }
@@ -104,7 +105,9 @@ CELL = _object(
         "ignored": _COUNT,
         "total": _COUNT,
         "cost": _NUMBER,
+        "cost_complete": _FLAG,
         "original_cost": _NUMBER,
+        "original_cost_complete": _FLAG,
         "cost_delta": _NUMBER,
         "latency_ms": _NUMBER,
         "original_latency_ms": _NUMBER,

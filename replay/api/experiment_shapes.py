@@ -71,6 +71,7 @@ def column_shape(column: Column) -> dict[str, Any]:
         "tokens_complete": complete.get("tokens", False),
         "original_input_tokens": sums.get("original_input_tokens"),
         "original_output_tokens": sums.get("original_output_tokens"),
+        "original_tokens_complete": complete.get("original_tokens", False),
         "latency_ms": asdict(column.latency),
         "original_latency_ms": asdict(column.original_latency),
     }
@@ -103,7 +104,9 @@ def cell_shape(cell: Cell, candidate: int) -> dict[str, Any]:
         "ignored": cell.ignored,
         "total": cell.total,
         "cost": dollars(cell.cost),
+        "cost_complete": cell.cost_complete,
         "original_cost": dollars(cell.original_cost),
+        "original_cost_complete": cell.original_cost_complete,
         "cost_delta": dollars(cost_delta(cell)),
         "latency_ms": cell.latency_ms,
         "original_latency_ms": cell.original_latency_ms,

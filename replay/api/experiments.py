@@ -92,7 +92,8 @@ class MatrixView(APIView):
         only(request.query_params, *known)
         experiment = _experiment(request, experiment_id)
         candidates = list(experiment.candidates.order_by("place"))
-        picked, limit = _picked(request), bounded(request, "limit", 50, most=200)
+        picked = _picked(request, len(candidates))
+        limit = bounded(request, "limit", 50, most=200)
         found = window(experiment, candidates, picked, word(request, "cursor") or "", limit)
         return Response(
             {
@@ -103,8 +104,10 @@ class MatrixView(APIView):
         )
 
 
-def _picked(request: Request) -> Picked:
-    candidate = bounded(request, "candidate", 0, most=1000)
+def _picked(request: Request, candidates: int) -> Picked:
+    candidate = bounded(request, "candidate", 0, most=candidates)
+    if "candidate" in request.query_params and not candidate:
+        raise Refused("invalid", "Candidates are counted from 1.", field="candidate")
     return Picked(
         _choice(request, "sort", SORTS) or SORTS[0],
         _choice(request, "class", CLASS_CHOICES),

@@ -11,6 +11,7 @@ from replay.models import Replay
 from runs.refusals import Refused
 
 MAX_BIGINT = 2**63 - 1
+_ON, _OFF = {"1", "true", "yes"}, {"0", "false", "no"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,14 @@ def bounded(request: Request, name: str, default: int, most: int = MAX_BIGINT) -
     if name == "limit" and int(text) == 0:
         raise Refused("invalid", "`limit` is at least 1.", field=name)
     return int(text)
+
+
+def flag(request: Request, name: str) -> bool:
+    """Whether a switch of the query string is on; Refused for what is neither on nor off."""
+    text = request.query_params.get(name, "false").lower()
+    if text not in _ON | _OFF:
+        raise Refused("invalid", f"`{name}` is true or false.", field=name)
+    return text in _ON
 
 
 def word(request: Request, name: str) -> str | None:

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from replay import jobs
 from replay.api import docs
 from replay.api.asking import asker_of, read_json
-from replay.api.paging import bounded, keyset, word
+from replay.api.paging import bounded, flag, keyset, word
 from replay.api.shapes import planned_shape, replay_line, replay_shape, row_shape, sample_shape
 from replay.models import Replay, ReplayEffect, ReplayMode, ReplayStatus
 from replay.modes import samples
@@ -69,9 +69,9 @@ class ReplayEffectsView(APIView):
         replay = _replay(request, replay_id)
         only(request.query_params, "changed", "ignored", "after", "limit")
         rows = ReplayEffect.objects.filter(replay=replay).for_list()
-        if request.query_params.get("changed") in ("1", "true"):
+        if flag(request, "changed"):
             rows = rows.changed()
-        if request.query_params.get("ignored") in ("1", "true"):
+        if flag(request, "ignored"):
             rows = rows.ignored()
         after, limit = bounded(request, "after", 0), bounded(request, "limit", 100, most=1000)
         found = list(rows.filter(seq__gt=after)[: limit + 1])

@@ -31,6 +31,8 @@ COLUMNS = (
     "original_latency_ms",
     "error",
     "ignored",
+    "cost_complete",
+    "original_cost_complete",
 )
 Shape = Callable[[Line], dict[str, Any]]
 

@@ -39,8 +39,11 @@ _ANSWERED = Q(same__gt=0) | Q(equivalent__gt=0) | Q(changed__gt=F("error") - F("
 
 @dataclass(frozen=True, slots=True)
 class Percentiles:
+    """In ms, of those `calls` that have a latency."""
+
     p50: float | None = None
     p95: float | None = None
+    calls: int = 0
 
 
 @dataclass(slots=True)
@@ -192,7 +195,7 @@ def _take_latencies(columns: dict[int, Column], cells: QuerySet[Cell]) -> None:
         for side in ("replayed", "recorded"):
             found.setdefault((pk, side), Counter()).update(latencies[side])
     for (pk, side), bins in found.items():
-        told = Percentiles(percentile(bins, 0.5), percentile(bins, 0.95))
+        told = Percentiles(percentile(bins, 0.5), percentile(bins, 0.95), bins.total())
         if side == "replayed":
             columns[pk].latency = told
         else:

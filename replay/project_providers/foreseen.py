@@ -44,18 +44,22 @@ def _budgets(row: ProjectProvider, estimate: float | None, found: Foreseen) -> N
             " answer without a known cost."
         )
         found.warnings.append({"code": "budget_blind", "message": text})
-    cost = estimate or 0.0
-    if row.replay_budget is not None and cost > float(row.replay_budget):
-        _over(found, row.name, "one replay", float(row.replay_budget), cost)
+    if row.replay_budget is not None:
+        _over(found, row.name, "one replay", float(row.replay_budget), estimate)
     if row.day_budget is not None:
         left = max(float(row.day_budget - row.spent_today), 0.0)
-        if cost > left or not left:
-            _over(found, row.name, "what is left of today", left, cost)
+        _over(found, row.name, "what is left of today", left, estimate)
 
 
-def _over(found: Foreseen, name: str, what: str, budget: float, cost: float) -> None:
+def _over(found: Foreseen, name: str, what: str, budget: float, estimate: float | None) -> None:
+    """Warn where a budget is used up, or will be by what is estimated (None: unknown)."""
+    if budget and (estimate is None or estimate <= budget):
+        return
+    cost = "what this costs is unknown"
+    if estimate is not None:
+        cost = f"this is estimated at ${estimate:.4f}"
     text = (
-        f"The budget of {name} for {what} is ${budget:.4f}, and this is estimated at ${cost:.4f}:"
+        f"The budget of {name} for {what} is ${budget:.4f}, and {cost}:"
         " it stops when that is used up; what was answered stays."
     )
     found.warnings.append({"code": "over_budget", "message": text})

@@ -95,12 +95,21 @@ def column_cost(column: Column) -> Shift:
 
 @register.filter
 def column_p50(column: Column) -> Shift:
-    return figures.time_shift(column.original_latency.p50, column.latency.p50)
+    return _latency(column, column.original_latency.p50, column.latency.p50)
 
 
 @register.filter
 def column_p95(column: Column) -> Shift:
-    return figures.time_shift(column.original_latency.p95, column.latency.p95)
+    return _latency(column, column.original_latency.p95, column.latency.p95)
+
+
+def _latency(column: Column, before: float | None, after: float | None) -> Shift:
+    """Held against each other only where they are of as many calls."""
+    recorded, calls = column.original_latency.calls, column.latency.calls
+    if recorded == calls:
+        return figures.time_shift(before, after)
+    some = f"{display.duration(before)} ({recorded:,} of {calls:,} calls have a recorded latency)"
+    return Shift(some if recorded else display.UNKNOWN, display.duration(after))
 
 
 @register.filter
@@ -136,6 +145,8 @@ def check_told(check: Check) -> str:
 def after(change: Shift) -> str:
     """What it is now, and by how much that is another than what was recorded."""
     text = change.percent or change.by
+    if not text and change.before != display.UNKNOWN:
+        return format_html('<span title="recorded {}">{}</span>', change.before, change.after)
     if not text:
         return change.after
     told = f"{change.by}, recorded {change.before}"

@@ -88,6 +88,18 @@ def test_only_changed_rows(run, post, get):
     assert rows["results"] == []
 
 
+@pytest.mark.parametrize("name", ["changed", "ignored"])
+@pytest.mark.parametrize(
+    ("value", "status"), [("True", 200), ("no", 200), ("junk", 422), ("", 422)]
+)
+def test_a_switch_that_is_neither_on_nor_off_is_refused(run, post, api, name, value, status):
+    _, replay = post(run="run-1")
+    for path in (f"replays/{replay['id']}/effects?", "compare?a=run-1&b=run-1&"):
+        answer = api("GET", f"/api/v1/{path}{name}={value}")
+        assert answer.status_code == status
+        assert status == 200 or answer.json()["error"]["field"] == name
+
+
 def test_a_plan_stores_and_rings_nothing(run, post, rung):
     status, planned = post(run="run-1", plan_only=True)
     assert (status, planned["status"], planned["id"]) == (200, "planned", None)

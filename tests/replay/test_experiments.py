@@ -13,7 +13,7 @@ from replay import jobs
 from replay.experiments import cells
 from replay.experiments.asked import MAX_CELLS, MAX_RUNS
 from replay.models import Cell, Experiment, Replay
-from runs import curate
+from runs import curate, ingest
 from runs.accounts.models import Project
 from runs.models import Run
 
@@ -158,7 +158,7 @@ def test_the_matrix_is_sorted_and_narrowed(finished, call, query, expected):
 
 
 BAD_QUERIES = ["cursor=x", "sort=cost", "class=bad", "status=none", "limit=0", "cursor=1.2",
-               "sort=worst&cursor=5", "candidate=-1"]  # fmt: skip
+               "sort=worst&cursor=5", "candidate=-1", "candidate=0", "candidate=3"]  # fmt: skip
 
 
 @pytest.mark.parametrize("query", BAD_QUERIES)
@@ -347,6 +347,24 @@ def test_the_export_has_a_line_a_cell(finished, api):
     assert rows[0]["cost"] == ""
     whole = api("GET", f"/api/v1/experiments/{finished['id']}/export").getvalue()
     assert [line["run"] for line in json.loads(whole)["results"]] == ["r1", "r2", "r3"]
+
+
+def test_what_is_at_least_says_so_everywhere(store, fake, call, api, project):
+    """Of two recorded calls one tells its tokens, and one its time."""
+    told = [factories.completion(1, usage=PRICED), factories.completion(2)]
+    times = {"1": {"started_at": "2026-11-29T10:00:00Z", "duration_ms": 40}}
+    ingest.accept_run(project, factories.run("partly", *told, times=times))
+    _, made = call("POST", "experiments", runs=["partly"], models=[A])
+    work()
+    path = f"experiments/{made['id']}"
+    [column] = call("GET", path)[1]["candidates"]
+    assert (column["original_tokens_complete"], column["original_cost_complete"]) == (False, False)
+    assert [column[of]["calls"] for of in ("original_latency_ms", "latency_ms")] == [1, 2]
+    [cell] = call("GET", f"{path}/matrix")[1]["results"][0]["cells"]
+    assert (cell["original_cost"] > 0, cell["original_cost_complete"]) == (True, False)
+    file = api("GET", f"/api/v1/{path}/export?format=csv").getvalue().decode()
+    [row] = csv.DictReader(io.StringIO(file))
+    assert row["original_cost_complete"] == "False"
 
 
 def test_no_cell_of_a_spreadsheet_is_a_formula(store, fake, call, api):

@@ -139,6 +139,15 @@ def test_a_refused_call_costs_nothing_and_a_lost_one_what_was_reserved(gate):
     assert ProjectProvider.objects.get().day_spent == Decimal("0.9")
 
 
+def test_an_unknown_cost_is_no_estimate_of_nothing(own, run):
+    own(day_budget="0")
+    question = read_question({"run": run.external_id, "models": ["acme:nobody-prices-this"]})
+    warnings = plans(run, question)[0].plan["warnings"]
+    [told] = [one["message"] for one in warnings if one["code"] == "over_budget"]
+    assert "what this costs is unknown" in told
+    assert "estimated" not in told
+
+
 def test_the_plan_says_what_a_budget_will_do(own, run):
     own(replay_budget="0.0001", per_minute=1)
     question = read_question({"run": run.external_id, "models": ["acme:gpt-4o"]})
