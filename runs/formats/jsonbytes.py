@@ -176,7 +176,7 @@ def depth_exceeds(data: bytes, limit: int) -> bool:
         if len(outer) * 2 > len(brackets):  # few and deep: going on like this would take long
             return _climbs_over(brackets, limit - level)
         brackets = outer
-    return True
+    return bool(brackets)
 
 
 def is_crowded(data: bytes) -> bool:

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from factories import HEADER, body, completion, log, record, tool
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rewyn_sdk.errors import DecodeError
@@ -274,6 +274,7 @@ def test_a_list_is_cut_into_its_very_bytes(values):
 
 @calmly
 @given(JSON)
+@example("[")
 def test_depth_is_that_of_the_value(value):
     def depth(v) -> int:
         inner = v.values() if isinstance(v, dict) else v if isinstance(v, list) else None
