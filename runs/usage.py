@@ -13,7 +13,8 @@ a total that only adds up with the cache counts, say that the input came without
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -67,6 +68,98 @@ _NAMES = (
     "cache_creation_input_tokens",
     "reasoning_tokens",
 )
+
+
+def of_span(attributes: Mapping[str, Any]) -> Usage:
+    """The normal form of the counts among a span's attributes, whichever convention names them.
+
+    One count may be there under several names: the first is taken, none is added to another.
+    """
+    named = dict(_reported(attributes))
+    counts = {
+        ours: next((named[name] for name in theirs if name in named), None)
+        for ours, theirs in _SPAN_NAMES.items()
+    }
+    return of_rig(counts, has_origin=True)
+
+
+def wraps(attributes: Mapping[str, Any]) -> bool:
+    """Whether a span says that it is no call itself, but an agent, a chain or a step around calls.
+    The counts it may have are sums, of calls below it or of a whole session: never its own."""
+    for key, calls in _CALLS.items():
+        said = attributes.get(key)
+        if isinstance(said, str) and said:
+            return not said.lower().endswith(calls)
+    return "agent_name" in attributes and "model_name" in attributes  # pydantic-ai 1 says no more
+
+
+_CALLS = {
+    "openinference.span.kind": ("llm", "embedding", "reranker"),
+    "langsmith.span.kind": ("llm", "embedding"),
+    "ai.operationId": (".dogenerate", ".dostream", ".doembed"),
+    "langfuse.observation.type": ("generation", "embedding"),
+    "gen_ai.operation.name": (
+        "chat", "text_completion", "generate_content", "embeddings", "completion", "rerank",
+    ),
+    "traceloop.span.kind": ("llm",),
+}  # fmt: skip
+"""How a span says what it is, most telling first: key → endings of what a call says."""
+_SPAN_COUNTS = ("gen_ai.usage.", "ai.usage.", "llm.token_count.", "llm.usage.")
+_SPAN_OBJECTS = (
+    "langsmith.metadata.usage_metadata", "langfuse.observation.usage_details",
+    "mlflow.chat.tokenUsage",
+)  # fmt: skip
+_SPAN_NAMES = {
+    "input_tokens": (
+        "input_tokens", "prompt_tokens", "inputTokens", "promptTokens", "prompt", "tokens",
+    ),
+    "output_tokens": (
+        "output_tokens", "completion_tokens", "outputTokens", "completionTokens", "completion",
+    ),
+    "total_tokens": ("total_tokens", "totalTokens", "total"),
+    "cached_input_tokens": (
+        "cache_read.input_tokens", "cache_read_input_tokens", "details.cache_read_tokens",
+        "details.cache_read_input_tokens", "details.cached_tokens",
+        "inputTokenDetails.cacheReadTokens", "cachedInputTokens", "prompt_details.cache_read",
+        "input_token_details.cache_read", "prompt_tokens_details.cached_tokens",
+        "input_tokens_details.cached_tokens",
+    ),
+    "cache_creation_input_tokens": (
+        "cache_creation.input_tokens", "cache_write.input_tokens", "cache_creation_input_tokens",
+        "cache_write_input_tokens", "details.cache_write_tokens",
+        "details.cache_creation_input_tokens", "inputTokenDetails.cacheWriteTokens",
+        "prompt_details.cache_write", "input_token_details.cache_creation",
+    ),
+    "reasoning_tokens": (
+        "reasoning_tokens", "reasoning.output_tokens", "details.reasoning_tokens",
+        "outputTokenDetails.reasoningTokens", "reasoningTokens", "completion_details.reasoning",
+        "output_token_details.reasoning", "completion_tokens_details.reasoning_tokens",
+        "output_tokens_details.reasoning_tokens",
+    ),
+}  # fmt: skip
+"""Our count → its names behind those starts, as measured on recorded spans."""
+
+
+def _reported(attributes: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Every count by its name, of an object those inside it too."""
+    for key in _SPAN_OBJECTS:
+        for name, value in _object(attributes.get(key)).items():
+            yield name, value
+            yield from ((f"{name}.{inner}", held) for inner, held in _object(value).items())
+    for key, value in attributes.items():
+        for start in _SPAN_COUNTS:
+            if key.startswith(start):
+                yield key.removeprefix(start), value
+
+
+def _object(value: Any) -> dict[str, Any]:
+    """A JSON object, which may be written as a text."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _came_without_cache(

@@ -23,14 +23,22 @@ def value_of(sent: dict[str, Any]) -> Any:
     return int(value) if kind == "intValue" else value
 
 
-def attributes(folder: Path) -> dict[str, dict[str, Any]]:
-    """Span id → attributes, of all requests of a capture."""
-    return {
-        span["spanId"]: {one["key"]: value_of(one["value"]) for one in span.get("attributes", [])}
+def spans(folder: Path) -> list[dict[str, Any]]:
+    """The spans of all requests of a capture, as they were sent."""
+    return [
+        span
         for path in sorted(folder.glob("[0-9][0-9][0-9].json"))
         for resource in json.loads(path.read_bytes()).get("resourceSpans", [])
         for scope in resource.get("scopeSpans", [])
         for span in scope["spans"]
+    ]
+
+
+def attributes(folder: Path) -> dict[str, dict[str, Any]]:
+    """Span id → attributes, of all requests of a capture."""
+    return {
+        span["spanId"]: {one["key"]: value_of(one["value"]) for one in span.get("attributes", [])}
+        for span in spans(folder)
     }
 
 

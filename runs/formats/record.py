@@ -11,7 +11,7 @@ from msgspec import Raw
 from rewyn_sdk import facts
 from rewyn_sdk.facts import as_list, as_object, as_text
 from runs import usage
-from runs.formats import jsonbytes, shape, times
+from runs.formats import jsonbytes, shape, spans, times
 from runs.messages.loose import clean, cut_name, one_line
 from runs.messages.summary import summarise
 from runs.refusals import ItemRefused
@@ -40,6 +40,8 @@ class Facts:
     finish_reason: str
     times: times.Times
     usage: usage.Usage
+    counts: bool
+    """Its tokens are its own, and a part of the run's sums."""
     summary: str
     request_size: int
     response_size: int
@@ -87,7 +89,7 @@ def _facts(raw: bytes, value: dict[str, Any], effect_id: str) -> Facts:
     status, failure = _status(outcome, ok)
     is_model = family == "completion"
     request_size, response_size = _lengths(raw)
-    return Facts(
+    told = Facts(
         effect_id=effect_id,
         parent_id=id_text(value.get("parent"), "parent"),
         scope=_name(value.get("scope"), "scope"),
@@ -102,6 +104,7 @@ def _facts(raw: bytes, value: dict[str, Any], effect_id: str) -> Facts:
         finish_reason=brief(facts.finish_reason(outcome), 40) if is_model else "",
         times=times.of_record(value) if "started_ms" in value else times.NO_TIMES,
         usage=_usage(outcome, ok, family),
+        counts=family in usage.COUNTING_FAMILIES,
         summary=summarise(value),
         request_size=request_size,
         response_size=response_size,
@@ -111,6 +114,19 @@ def _facts(raw: bytes, value: dict[str, Any], effect_id: str) -> Facts:
         shape=shape.bits_of(raw, value, kind, ok),
         doubled_key=jsonbytes.doubled_key(raw, value),
     )
+    span = spans.facts_of(value) if told.counts and "outcome" not in ok else None
+    return _with_span(told, span) if span is not None else told
+
+
+def _with_span(told: Facts, span: spans.SpanFacts) -> Facts:
+    """What the record's span says in its own words."""
+    told.name, told.provider = _name(span.model, "kind"), brief(span.provider, MAX_NAME)
+    told.response_model = _name(span.response_model, "outcome.Ok")
+    told.usage, told.counts = (span.usage, True) if span.is_call else (usage.UNKNOWN, False)
+    if told.family == "completion":
+        told.finish_reason = brief(span.finish_reason, 40)
+        told.asked, told.answered = span.asked, span.answered
+    return told
 
 
 def brief(text: str | None, limit: int) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from runs import prices, usage
+from runs import prices
 from runs.accounts.models import Project
 from runs.formats import jsonbytes, record, run_fields, times
 from runs.formats.body import Sent
@@ -259,7 +259,7 @@ class _Reader:
 
     def _price(self, item: Item) -> None:
         facts = item.facts
-        if facts.family not in usage.COUNTING_FAMILIES:
+        if not facts.counts:
             return
         item.counted = True
         item.cost = prices.cost_of(

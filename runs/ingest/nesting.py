@@ -188,7 +188,9 @@ def depths(parents: Mapping[str, str], held: Mapping[str, int]) -> tuple[dict[st
 
 
 def _counts(node: Node) -> bool:
-    return node.family in usage.COUNTING_FAMILIES
+    """Whether it may be part of the sums. A span around calls has no tokens of its own."""
+    wraps = not node.counted and node.used == usage.UNKNOWN
+    return node.family in usage.COUNTING_FAMILIES and not wraps
 
 
 def _of_item(item: Item) -> Node:
@@ -200,7 +202,7 @@ def _of_item(item: Item) -> Node:
         facts.usage,
         item.cost,
         item.seq,
-        counted=facts.family in usage.COUNTING_FAMILIES,
+        counted=facts.counts,
     )
 
 

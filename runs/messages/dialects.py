@@ -1,6 +1,7 @@
 """Which dialect a provider body speaks, told by its shape, and the adapter for it."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from runs.messages import (
@@ -12,6 +13,7 @@ from runs.messages import (
     openai_chat,
     openai_responses,
     otel,
+    retrieval,
     rewyn,
     rig_parts,
     spans,
@@ -72,11 +74,10 @@ def wire_request(body: object, pointer: str) -> Request:
 def _request(body: object, pointer: str) -> Request:
     if isinstance(body, list) and (turns := conversation(body, pointer)):
         return Request("completion", messages=turns)
+    span = spans.span_in(body)
+    if span is not None:
+        return _span_request(span[0], pointer + span[1])
     members = obj(body)
-    if spans.is_span(members):
-        asked = spans.asked(members, pointer)
-        held = _held(_request, *asked) if isinstance(asked, tuple) else asked
-        return spans.fuller_request(held, members, pointer)
     dialect = detect(members)
     if dialect in _REQUESTS:
         return _REQUESTS[dialect](members, pointer)
@@ -90,11 +91,10 @@ def wire_answer(body: object, pointer: str) -> Answer:
     """A provider response body, a message or a list of them, or a span's attributes, likewise."""
     if isinstance(body, list) and (turns := conversation(body, pointer)):
         return Answer(parts=_parts(turns))
+    span = spans.span_in(body)
+    if span is not None:
+        return _span_answer(span[0], pointer + span[1])
     members = obj(body)
-    if spans.is_span(members):
-        answered = spans.answered(members, pointer)
-        held = _held(wire_answer, *answered) if isinstance(answered, tuple) else answered
-        return spans.fuller_answer(held, members, pointer)
     dialect = detect_answer(members)
     if dialect in _ANSWERS:
         return _ANSWERS[dialect](members, pointer)
@@ -105,9 +105,29 @@ def wire_answer(body: object, pointer: str) -> Answer:
     return Answer(parts=(Data(body, pointer, unknown=True),))
 
 
+def _span_request(attributes: dict[str, Any], pointer: str) -> Request:
+    sought = retrieval.request(attributes, pointer)
+    if sought is not None and not spans.converses(attributes):
+        return sought
+    asked = spans.asked(attributes, pointer)
+    held = _held(_request, *asked) if isinstance(asked, tuple) else asked
+    return spans.fuller_request(held, attributes, pointer)
+
+
+def _span_answer(attributes: dict[str, Any], pointer: str) -> Answer:
+    """Documents beside a whole output stand for it: that is a rendering of them."""
+    found = retrieval.answer(attributes, pointer)
+    if found is not None and not spans.converses(attributes):
+        return found
+    answered = spans.answered(attributes, pointer)
+    held = _held(wire_answer, *answered) if isinstance(answered, tuple) else answered
+    told = spans.fuller_answer(held, attributes, pointer)
+    return replace(told, documents=found.documents) if found is not None else told
+
+
 def _held(read: Callable[[object, str], Told], body: object, pointer: str) -> Told:
     """The body that a span holds, which is no span again, however deep somebody nested them."""
-    return read([body] if spans.is_span(obj(body)) else body, pointer)
+    return read([body] if spans.span_in(body) is not None else body, pointer)
 
 
 def conversation(turns: list[Any], pointer: str) -> tuple[Message, ...]:

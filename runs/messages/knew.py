@@ -8,9 +8,9 @@ from typing import Any
 
 from runs.messages import exact
 from runs.messages.facts import say
-from runs.messages.loose import items, obj, one_line, pick, plural, text
+from runs.messages.loose import items, obj, one_line, pick, plural
 from runs.messages.parts import Data, Document, Message, Part, Request, Result, Text
-from runs.messages.rig import answer
+from runs.messages.rig import answer, request
 from runs.messages.rig_parts import messages
 
 NAMED_HITS, HITS_LOOKED_AT = 8, 100
@@ -102,7 +102,8 @@ def _source(seq: int, record: dict[str, Any], said: _Said) -> Source | None:
         return Source(seq, "memory", what, len(loaded), held)
     if kind.get("effect") != "retrieve":
         return None
-    query = one_line(text(pick(kind, "query", "req", "query")), 80)
+    said_to = (part.text for part in request(record).parts if isinstance(part, Text))
+    query = one_line(next(said_to, ""), 80)
     documents = answer(record).documents
     hits = tuple(_hit(document, said) for document in documents[:HITS_LOOKED_AT])
     held = sum(hit.given for hit in hits)

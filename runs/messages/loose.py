@@ -6,7 +6,7 @@ from hashlib import blake2b
 from math import isfinite
 from typing import Any
 
-from runs.messages import exact
+from runs.messages import exact, otlp
 
 _OPENED = 2_000_000
 """Characters up to which a pointer may lead into the JSON that a text holds."""
@@ -100,8 +100,8 @@ def escape(key: str) -> str:
 
 
 def at(document: object, pointer: str) -> Any:
-    """The value at a JSON pointer, which may lead on into JSON that a text holds.
-    Raises KeyError where there is none."""
+    """The value at a JSON pointer, which may lead on into JSON that a text holds, and to a span's
+    attribute by its key. Raises KeyError where there is none."""
     value = document
     for step in pointer.split("/")[1:] if pointer else []:
         key = step.replace("~1", "/").replace("~0", "~")
@@ -110,6 +110,8 @@ def at(document: object, pointer: str) -> Any:
             value = value[key]
         elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
             value = value[int(key)]
+        elif (named := otlp.opened(value)) is not None:
+            value = named[key]
         else:
             raise KeyError(pointer)
     return value

@@ -8,11 +8,11 @@ reads is shown as the JSON it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from runs.messages.facts import usage_facts
+from runs.messages.facts import say, usage_facts
 from runs.messages.loose import escape, plural
 from runs.messages.parts import Data, Fact, Message, Part, Result, Text
 from runs.messages.turns import ROLES, groups
@@ -39,6 +39,13 @@ class Branch:
         value = self.members.get(name)
         return str(self.members.pop(name)) if isinstance(value, str) else ""
 
+    def scalar(self, name: str) -> str:
+        """The number or text of that name as text, taken; whatever else stands there stays."""
+        value = self.members.get(name)
+        if value is None or isinstance(value, dict | list):
+            return ""
+        return say(self.members.pop(name))
+
     def listed(self, prefix: str = "") -> dict[int, Branch]:
         """N → what stands under `prefix` N, taken, in the order of N."""
         keys = [key for key in self.members if key.startswith(prefix)]
@@ -55,6 +62,13 @@ class Branch:
             for number, members in sorted(found.items())
         }
 
+    def in_order(self) -> Iterator[tuple[int, Branch]]:
+        """What stands under each number, with how many numbers are missing before it."""
+        awaited = 0
+        for number, one in self.listed().items():
+            yield number - awaited, one
+            awaited = number + 1
+
     def give_back(self, other: Branch) -> None:
         """What a branch of this one has left, to be shown with what this one has left."""
         inner = other.start.removeprefix(self.start)
@@ -69,6 +83,10 @@ class Branch:
         shown = tuple(Data(value, self.at(name), name, unknown=True) for name, value in alone)
         more = (Data(others, self.whole, "more of the same", unknown=True),) if others else ()
         return (*shown, *more)
+
+
+def has(attributes: dict[str, Any], starts: tuple[str, ...]) -> bool:
+    return any(key.startswith(starts) for key in attributes)
 
 
 def branch(attributes: dict[str, Any], start: str, whole: str) -> Branch:
@@ -97,12 +115,11 @@ def turns(
     (an attribute limit takes the oldest away) is said in its place."""
     all_of_them = branch(attributes, start, whole)
     made: list[Message] = []
-    awaited = 0
-    for number, one in all_of_them.listed().items():
-        if number > awaited:
-            made.append(_gap(number - awaited, f"{start}{awaited}"))
+    for gap, one in all_of_them.in_order():
+        if gap:
+            said = (missing(gap, "turn"),)
+            made.append(Message("message", said, f"{one.start}before", raw=gap))
         made += read(one)
-        awaited = number + 1
     if left := all_of_them.unread():
         made.append(Message("message", left, start, raw=left))
     return tuple(made)
@@ -126,7 +143,8 @@ def spoken(
     )  # fmt: skip
 
 
-def _gap(count: int, name: str) -> Message:
+def missing(count: int, noun: str) -> Text:
+    """The sentence that stands where the recording has a gap in its numbers."""
     are = "is" if count == 1 else "are"
-    said = f"{plural(count, 'turn')} that stood here, by number, {are} not in the recording"
-    return Message("message", (Text("", "", said),), name, raw=count)
+    said = f"{plural(count, noun)} that stood here, by number, {are} not in the recording"
+    return Text("", "", said)

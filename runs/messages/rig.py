@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 from runs.messages import exact
 from runs.messages.dialects import foreign_turns, wire_answer, wire_request
 from runs.messages.facts import facts_of, name_of, rest, say, usage_facts
-from runs.messages.loose import items, obj, pick, plural, text
+from runs.messages.loose import items, obj, pick, text
 from runs.messages.parts import (
     Answer,
     Data,
@@ -21,10 +20,12 @@ from runs.messages.parts import (
     Request,
     Text,
 )
-from runs.messages.rig_parts import messages, parts, tools, unknown
-from runs.messages.spans import is_span
+from runs.messages.rig_parts import messages, parts, tools, unknown, vector
+from runs.messages.spans import span_in
 
 KIND = "/kind"
+_ASKED_IN = ("request", "query", "inputs")
+"""Members of a request that hold all of what was asked."""
 OK = "/outcome/Ok"
 _COMPLETION_KNOWN = {
     "model", "chat_history", "messages", "system", "documents", "tools", "temperature",
@@ -36,10 +37,22 @@ def request(record: dict[str, Any]) -> Request:
     """What the effect asked; an unknown effect is shown as the JSON it is."""
     kind = obj(record.get("kind"))
     effect = text(kind.get("effect"))
+    for name in _ASKED_IN:  # a log made of spans
+        if span_in(kind.get(name)) is not None:
+            return wire_request(kind[name], f"{KIND}/{name}")
     read = _REQUESTS.get(effect)
     if read is None:
         return Request(effect or "unknown", parts=unknown(record.get("kind"), KIND))
     return read(kind)
+
+
+def is_of_span(record: dict[str, Any]) -> bool:
+    """Whether a span's attributes stand where the record's own request or answer would."""
+    kind, came = obj(record.get("kind")), pick(record, "outcome", "Ok")
+    if isinstance(came, dict) and "outcome" in came:  # Rig's own, which may carry one
+        return span_in(came.get("payload")) is not None
+    held = (came, *(kind.get(name) for name in (*_ASKED_IN, "payload")))
+    return any(span_in(one) is not None for one in held)
 
 
 def answer(record: dict[str, Any]) -> Answer:
@@ -49,9 +62,9 @@ def answer(record: dict[str, Any]) -> Answer:
         return Answer(failure=failure(outcome["Err"], "/outcome/Err"))
     if "Ok" not in outcome:
         return Answer()
+    if span_in(outcome["Ok"]) is not None:
+        return wire_answer(outcome["Ok"], OK)
     came = obj(outcome["Ok"])
-    if is_span(came):
-        return wire_answer(came, OK)
     read = _ANSWERS.get(text(came.get("outcome")))
     return read(came) if read else Answer(parts=unknown(outcome["Ok"], OK))
 
@@ -77,8 +90,6 @@ def failure(value: object, pointer: str) -> Failure:
 
 def _completion(kind: dict[str, Any]) -> Request:
     asked, base = obj(kind.get("request")), f"{KIND}/request"
-    if is_span(asked):  # a log made of spans
-        return wire_request(asked, base)
     turns = _turns(asked.get("chat_history"), f"{base}/chat_history")
     turns += _turns(asked.get("messages"), f"{base}/messages")
     system = asked.get("system")
@@ -205,9 +216,9 @@ def _rerank(kind: dict[str, Any]) -> Request:
 def _custom(kind: dict[str, Any]) -> Request:
     facts = (Fact("Kind", say(kind.get("kind"))),)
     payload = kind.get("payload")
-    if is_span(obj(payload)):
+    if span_in(payload) is not None:
         told = wire_request(payload, f"{KIND}/payload")
-        return replace(told, family="custom", facts=(*facts, *told.facts))
+        return replace(told, facts=(*facts, *told.facts))
     shown: Part = Data(payload, f"{KIND}/payload", "Payload")
     if isinstance(payload, str):
         shown = Text(payload, f"{KIND}/payload", "Payload")
@@ -263,10 +274,7 @@ def _embedded(ok: dict[str, Any]) -> Answer:
 
 def _vector(value: object, pointer: str) -> Document:
     members = obj(value)
-    numbers = items(members.get("vec"))
-    start = ", ".join(exact.number(n) for n in islice(numbers, 6))
-    more = " …" if len(numbers) > 6 else ""
-    line = Text(f"[{start}{more}]", f"{pointer}/vec", f"Vector of {plural(len(numbers), 'number')}")
+    line = vector(items(members.get("vec")), f"{pointer}/vec")
     return Document("", (*parts(members.get("document"), f"{pointer}/document"), line), pointer)
 
 
@@ -308,7 +316,7 @@ def _hit(value: object, pointer: str) -> Document:
 
 def _answered(ok: dict[str, Any]) -> Answer:
     payload, pointer = ok.get("payload"), f"{OK}/payload"
-    if is_span(obj(payload)):
+    if span_in(payload) is not None:
         return wire_answer(payload, pointer)
     return Answer(
         parts=(Text(payload, pointer) if isinstance(payload, str) else Data(payload, pointer),)

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+from runs.messages import exact
 from runs.messages.facts import rest
-from runs.messages.loose import items, obj, pick, text
+from runs.messages.loose import items, obj, pick, plural, text
 from runs.messages.parts import (
     Call,
     Data,
@@ -66,6 +67,13 @@ def part(value: object, pointer: str) -> Part:
 
 def unknown(value: object, pointer: str) -> tuple[Part, ...]:
     return (Data(value, pointer, text(obj(value).get("type")), unknown=True),)
+
+
+def vector(numbers: list[Any], pointer: str) -> Text:
+    """The start of an embedding's vector, named by its length."""
+    start = ", ".join(exact.number(n) for n in numbers[:6])
+    more = " …" if len(numbers) > 6 else ""
+    return Text(f"[{start}{more}]", pointer, f"Vector of {plural(len(numbers), 'number')}")
 
 
 def call_id(value: object) -> str:

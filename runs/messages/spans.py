@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from runs.messages import ai_sdk, openinference, openllmetry, otel
+from runs.messages import ai_sdk, openinference, openllmetry, otel, otlp, retrieval
 from runs.messages.facts import facts_of, usage_facts
 from runs.messages.loose import items, obj, text
+from runs.messages.numbered import has
 from runs.messages.openai_chat import offers
 from runs.messages.parts import Answer, Data, Fact, Message, Part, Request, Text, Tool
 from runs.messages.turns import opened
@@ -24,12 +25,23 @@ _USED = ("gen_ai.usage.", "ai.usage.")
 
 
 _FLATTENED = (openinference, openllmetry)
-_STARTS = tuple(start for one in _FLATTENED for start in (*one.ASKED, *one.ANSWERED))
+_TURNS = tuple(start for one in _FLATTENED for start in (*one.ASKED, *one.ANSWERED))
+_STARTS = (*_TURNS, *retrieval.STARTS)
+_WHOLE = frozenset((*ASKED, *ANSWERED))
+_WHOLE_TURNS = ("gen_ai.input.messages", "gen_ai.output.messages", "ai.prompt", "ai.response.")
 
 
-def is_span(body: dict[str, Any]) -> bool:
-    named = any(key in body for key in (*ASKED, *ANSWERED))
-    return named or any(key.startswith(_STARTS) for key in body)
+def span_in(value: object) -> tuple[dict[str, Any], str] | None:
+    """The attributes of the span that `value` is, and the pointer from `value` to them; None if
+    it is no span. They may be flat, in OTLP's own spelling, or in a span written as a whole."""
+    attributes, at = otlp.attributes(value)
+    told = not _WHOLE.isdisjoint(attributes) or has(attributes, _STARTS)
+    return (attributes, at) if told else None
+
+
+def converses(attributes: dict[str, Any]) -> bool:
+    """Whether the span tells of a model's turns, whatever else it tells."""
+    return has(attributes, (*_TURNS, *_WHOLE_TURNS))
 
 
 def asked(attributes: dict[str, Any], pointer: str) -> Request | tuple[Any, str] | None:
@@ -69,7 +81,7 @@ def fuller_request(one: Request | None, attributes: dict[str, Any], pointer: str
     client's own objects are no conversation, and a limit cuts either. Each has what only the other
     names: tools, parameters."""
     flat = next(
-        (a.request(attributes, pointer) for a in _FLATTENED if _has(attributes, a.ASKED)), None
+        (a.request(attributes, pointer) for a in _FLATTENED if has(attributes, a.ASKED)), None
     )
     if flat is None or one is None:
         return one or flat or Request("unknown", parts=(Data(attributes, pointer, unknown=True),))
@@ -81,7 +93,7 @@ def fuller_request(one: Request | None, attributes: dict[str, Any], pointer: str
 def fuller_answer(one: Answer | None, attributes: dict[str, Any], pointer: str) -> Answer:
     """Likewise; a plain text beside turns is a rendering of them."""
     flat = next(
-        (a.answer(attributes, pointer) for a in _FLATTENED if _has(attributes, a.ANSWERED)), None
+        (a.answer(attributes, pointer) for a in _FLATTENED if has(attributes, a.ANSWERED)), None
     )
     if flat is None or one is None:
         return one or flat or Answer(parts=(Data(attributes, pointer, unknown=True),))
@@ -94,10 +106,6 @@ def fuller_answer(one: Answer | None, attributes: dict[str, Any], pointer: str) 
         usage=more.usage or less.usage,
         finish=more.finish or less.finish,
     )
-
-
-def _has(attributes: dict[str, Any], starts: tuple[str, ...]) -> bool:
-    return any(key.startswith(starts) for key in attributes)
 
 
 def _told(messages: Sequence[Message]) -> int:

@@ -1,23 +1,16 @@
 """One line that says what an effect did, for the step list and the tape."""
 
 import json
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
+from runs.messages import rig
 from runs.messages.loose import items, obj, one_line, pick, plural, text
+from runs.messages.parts import Part, Text
 
 LIMIT = 200
 _QUERY_LIMIT = 80
-_CALLED = re.compile(
-    r"(llm\.output_messages|gen_ai\.completion)\.\d+(\.message)?\.tool_calls\.\d+"
-    r"(\.tool_call\.function)?\.name"
-)
-_SAID = re.compile(
-    r"(llm\.output_messages|gen_ai\.completion)\.\d+(\.message)?"
-    r"(\.content|\.contents\.\d+\.message_content\.text)"
-)
 _read_arguments = json.JSONDecoder(parse_float=str, parse_int=str).decode
 _LITERALS = {None: "null", True: "true", False: "false"}
 
@@ -31,7 +24,7 @@ def summarise(record: dict[str, Any]) -> str:
     outcome = obj(record.get("outcome"))
     ok, error = obj(outcome.get("Ok")), obj(outcome.get("Err"))
     tell = _TELLERS.get(text(kind.get("effect")), _unknown)
-    line = tell(kind, ok)
+    line = _span(record) if rig.is_of_span(record) else tell(kind, ok)
     if error:
         line = _arrow(_request_only(kind) if not ok else line, _error_line(error))
     return one_line(line, LIMIT)
@@ -63,18 +56,15 @@ def _completion(kind: dict[str, Any], ok: dict[str, Any]) -> str:
     choice = [obj(part) for part in items(ok.get("choice"))]
     calls = [text(pick(part, "function", "name")) for part in choice if "function" in part]
     said = [text(part.get("text")) for part in choice if part.get("type") == "text"]
-    if "choice" not in ok:
-        calls, said = _flattened(ok, _CALLED), _flattened(ok, _SAID)
     if calls:
-        return f"calls {plural(len(calls), 'tool')}: {', '.join(calls)}"
+        return _calling(calls)
     if any(said):
         return " ".join(said)
     return _wordless(choice) or text(pick(ok, "error")) or text(pick(ok, "aborted")) or "no content"
 
 
-def _flattened(ok: dict[str, Any], wanted: re.Pattern[str]) -> list[str]:
-    """Of a span's attributes."""
-    return [text(value) for key, value in ok.items() if wanted.fullmatch(key)]
+def _calling(names: list[str]) -> str:
+    return f"calls {plural(len(names), 'tool')}: {', '.join(names)}"
 
 
 def _wordless(choice: list[dict[str, Any]]) -> str:
@@ -146,6 +136,23 @@ def _custom(kind: dict[str, Any], ok: dict[str, Any]) -> str:
 
 def _unknown(kind: dict[str, Any], ok: dict[str, Any]) -> str:
     return text(kind.get("effect")) or text(ok.get("outcome"))
+
+
+def _span(record: dict[str, Any]) -> str:
+    """Of a record made of a span, whose conventions only the views know."""
+    request, answer = rig.request(record), rig.answer(record)
+    if request.family in ("retrieve", "rerank", "embed"):
+        noun = "vector" if request.family == "embed" else "document"
+        found = plural(len(answer.documents), noun) if answer.documents else ""
+        return _arrow(_quoted(_said(request.parts)), found)
+    if answer.calls:
+        return _calling([call.name for call in answer.calls])
+    asked = request.messages[-1].parts if request.messages else request.parts
+    return _said(answer.parts) or _said(asked)
+
+
+def _said(parts: Iterable[Part]) -> str:
+    return " ".join(part.text[: LIMIT * 8] for part in parts if isinstance(part, Text))
 
 
 def _request_only(kind: dict[str, Any]) -> str:

@@ -50,7 +50,8 @@ class Conversation:
         document = JsonDocument(data)
         members = document.members()
         kind = document.members(members["kind"]) if "kind" in members else {}
-        if "request" not in kind or bytes(kind.get("effect", b"")) != b'"completion"':
+        is_call = "request" in kind and bytes(kind.get("effect", b"")) == b'"completion"'
+        if not is_call or not document.original(kind["request"]).startswith(b"{"):
             return obj(exact.loads(data))
         asked = document.members(kind["request"])
         lean: dict[str, Any] = {"effect": "completion"}
@@ -136,6 +137,8 @@ def _decoded_without(document: JsonDocument, raw: Any, name: str) -> dict[str, A
     outcome = document.members(raw)
     if "Ok" not in outcome:
         return obj(exact.loads(document.original(raw)))
+    if not document.original(outcome["Ok"]).startswith(b"{"):
+        return {"Ok": exact.loads(document.original(outcome["Ok"]))}
     answer = document.members(outcome["Ok"])
     kept = {key: exact.loads(document.original(v)) for key, v in answer.items() if key != name}
     return {"Ok": kept}
