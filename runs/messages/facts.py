@@ -1,10 +1,13 @@
 """Scalars as named facts, and whatever no reader knows as JSON, so that nothing is left out."""
 
+import re
 from typing import Any
 
 from runs.messages import exact
 from runs.messages.loose import escape, obj
 from runs.messages.parts import Data, Fact
+
+_HUMP = re.compile("(?<=[a-z0-9])(?=[A-Z])")
 
 
 def say(value: object) -> str:
@@ -13,7 +16,8 @@ def say(value: object) -> str:
 
 
 def name_of(key: str) -> str:
-    return "API" if key == "api" else key.replace("_", " ").capitalize()
+    """A member's name as words: `max_tokens` and `maxTokens` are Max tokens."""
+    return "API" if key == "api" else _HUMP.sub(" ", key).replace("_", " ").capitalize()
 
 
 def facts_of(members: dict[str, Any], skip: set[str] | None = None) -> tuple[Fact, ...]:
@@ -45,7 +49,7 @@ def usage_facts(usage: dict[str, Any]) -> tuple[Fact, ...]:
     """Every figure that was reported, one level deep."""
     plain = [Fact(name_of(k), say(v)) for k, v in usage.items() if not isinstance(v, dict | None)]
     nested = [
-        Fact(f"{name_of(outer)}, {inner.replace('_', ' ')}", say(v))
+        Fact(f"{name_of(outer)}, {name_of(inner).lower()}", say(v))
         for outer, members in usage.items()
         for inner, v in obj(members).items()
         if v is not None

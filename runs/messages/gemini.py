@@ -1,14 +1,16 @@
 """Google Gemini: contents of parts, in camelCase (REST) or snake_case (the Python client)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from runs.messages.facts import facts_of, structured, usage_facts
-from runs.messages.loose import items, named, obj, pick, text
+from runs.messages.facts import facts_of, name_of, structured, usage_facts
+from runs.messages.loose import items, named, obj, text
 from runs.messages.openai_chat import failure
 from runs.messages.parts import (
     Answer,
     Data,
+    Fact,
+    Failure,
     Media,
     Message,
     Part,
@@ -27,6 +29,15 @@ _INLINE = ("inlineData", "inline_data")
 _FILE = ("fileData", "file_data")
 _CALL = ("functionCall", "function_call")
 _RESPONSE = ("functionResponse", "function_response")
+_CODE = ("executableCode", "executable_code")
+_RAN = ("codeExecutionResult", "code_execution_result")
+_SIGNATURE = ("thoughtSignature", "thought_signature")
+_CODE_TOOL = "code_execution"
+_DECLARED = ("functionDeclarations", "function_declarations")
+_CANDIDATE = {
+    "content", "index", "finishReason", "finish_reason", "safetyRatings", "safety_ratings",
+    "logprobsResult", "logprobs_result",
+}  # fmt: skip
 
 
 def request(body: dict[str, Any], pointer: str) -> Request:
@@ -58,11 +69,14 @@ def answer(body: dict[str, Any], pointer: str) -> Answer:
     if "error" in body and "candidates" not in body:
         return Answer(failure=failure(body["error"], f"{pointer}/error"))
     said: list[Part] = []
+    facts: list[Fact] = []
     finish = []
     for index, candidate in enumerate(map(obj, items(body.get("candidates")))):
-        said += _parts(candidate.get("content"), f"{pointer}/candidates/{index}/content")
+        at = f"{pointer}/candidates/{index}"
+        said += _parts(candidate.get("content"), f"{at}/content")
+        said += structured(candidate, _CANDIDATE, at)  # what it cites, what it was grounded on
+        facts += _rated(candidate)
         finish.append(text(named(candidate, "finishReason", "finish_reason")[1]))
-    blocked = pick(named(body, "promptFeedback", "prompt_feedback")[1], "blockReason")
     usage = obj(named(body, "usageMetadata", "usage_metadata")[1])
     named_facts = {
         "id": named(body, "responseId", "response_id")[1],
@@ -70,10 +84,33 @@ def answer(body: dict[str, Any], pointer: str) -> Answer:
     }
     return Answer(
         parts=tuple(said),
-        facts=facts_of(named_facts),
+        facts=(*facts_of(named_facts), *facts),
         usage=usage_facts(usage),
-        finish=", ".join(filter(None, finish)) or text(blocked),
+        finish=", ".join(filter(None, finish)),
+        failure=_blocked(body, pointer),
     )
+
+
+def _blocked(body: dict[str, Any], pointer: str) -> Failure | None:
+    """Why there are no candidates, if the prompt was refused."""
+    key, feedback = named(body, "promptFeedback", "prompt_feedback")
+    reason = text(named(obj(feedback), "blockReason", "block_reason")[1])
+    if not reason:
+        return None
+    said = text(named(obj(feedback), "blockReasonMessage", "block_reason_message")[1])
+    facts = tuple(_rated(obj(feedback)))
+    return Failure(f"prompt blocked: {reason}", said, facts, pointer=f"{pointer}/{key}")
+
+
+def _rated(members: dict[str, Any]) -> Iterator[Fact]:
+    """What was said beside a reason to stop, and the ratings that stopped it."""
+    message = named(members, "finishMessage", "finish_message")[1]
+    if isinstance(message, str):
+        yield Fact("Finish message", message)
+    for rating in map(obj, items(named(members, "safetyRatings", "safety_ratings")[1])):
+        if rating.get("blocked") is True:
+            category = text(rating.get("category")).removeprefix("HARM_CATEGORY_")
+            yield Fact(f"Blocked for {name_of(category)}", text(rating.get("probability")))
 
 
 def messages(value: object, pointer: str) -> tuple[Message, ...]:
@@ -96,11 +133,17 @@ def _system(value: object, pointer: str) -> tuple[Message, ...]:
 def _parts(content: object, pointer: str) -> list[Part]:
     if isinstance(content, str):
         return [Text(content, pointer)] if content else []
-    parts = obj(content).get("parts")
-    return [_part(one, f"{pointer}/parts/{index}") for index, one in enumerate(items(parts))]
+    listed = enumerate(items(obj(content).get("parts")))
+    shown = (_part(one, f"{pointer}/parts/{index}") for index, one in listed)
+    return [part for part in shown if part is not None]
 
 
-def _part(value: object, pointer: str) -> Part:
+def _signs_only(part: dict[str, Any]) -> bool:
+    """Nothing but the signature of what was thought before: it is for the model, not for people."""
+    return part.get("text") == "" and named(part, *_SIGNATURE)[1] is not None
+
+
+def _part(value: object, pointer: str) -> Part | None:
     if isinstance(value, str):
         return Text(value, pointer)
     part = obj(value)
@@ -109,6 +152,8 @@ def _part(value: object, pointer: str) -> Part:
         if isinstance(member, dict):
             return read(member, f"{pointer}/{key}")
     said = part.get("text")
+    if _signs_only(part):
+        return None
     if not isinstance(said, str):
         return Data(value, pointer, unknown=True)
     thought = part.get("thought") is True
@@ -133,7 +178,20 @@ def _response(member: dict[str, Any], pointer: str) -> Part:
         response, at = obj(response)[keys[0]], f"{at}/{keys[0]}"
     said: Part = Text(response, at) if isinstance(response, str) else Data(response, at)
     identity, name = text(member.get("id")), text(member.get("name"))
-    return Result(identity, name, (said,), pointer, failed)
+    return Result(identity, name, (said, *_parts(member, pointer)), pointer, failed)
+
+
+def _code(member: dict[str, Any], pointer: str) -> Part:
+    """Code that the model ran by itself, as the call it is; its result comes in the next part."""
+    arguments = {key: value for key, value in member.items() if key != "id"}
+    return call(arguments, pointer, text(member.get("id")), _CODE_TOOL, text=False)
+
+
+def _ran(member: dict[str, Any], pointer: str) -> Part:
+    outcome = text(member.get("outcome"))
+    failed = outcome != "OUTCOME_OK"
+    said = Text(text(member.get("output")), f"{pointer}/output", outcome if failed else "")
+    return Result(text(member.get("id")), _CODE_TOOL, (said,), pointer, failed)
 
 
 def _inline(member: dict[str, Any], pointer: str) -> Part:
@@ -151,14 +209,16 @@ def _media(member: dict[str, Any], pointer: str, source: str, value: str) -> Par
 
 
 def _tools(value: object, pointer: str) -> tuple[Tool, ...]:
+    """Functions, and the provider's own tools by their names."""
     offers: list[Tool] = []
     for index, group in enumerate(map(obj, items(value))):
-        key, declared = named(group, "functionDeclarations", "function_declarations")
-        if declared is None:
-            name = next(iter(group), "tool")
-            offers.append(Tool(name, "", group.get(name), f"{pointer}/{index}", raw=group))
-        for place, one in enumerate(items(declared)):
-            offers.append(_tool(one, f"{pointer}/{index}/{key}/{place}"))
+        at = f"{pointer}/{index}"
+        for key, member in group.items():
+            if key in _DECLARED:
+                declared = enumerate(items(member))
+                offers += [_tool(one, f"{at}/{key}/{place}") for place, one in declared]
+            elif member is not None:
+                offers.append(Tool(key, "", member, f"{at}/{key}", raw=member))
     return tuple(offers)
 
 
@@ -172,6 +232,8 @@ def _tool(value: object, pointer: str) -> Tool:
 _READERS: tuple[tuple[tuple[str, ...], Callable[[dict[str, Any], str], Part]], ...] = (
     (_CALL, _call),
     (_RESPONSE, _response),
+    (_CODE, _code),
+    (_RAN, _ran),
     (_INLINE, _inline),
     (_FILE, _file),
 )
