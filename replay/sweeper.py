@@ -1,4 +1,5 @@
-"""The thread beside each worker that takes back lost replays and rings for waiting ones."""
+"""The thread beside each worker that takes back lost replays and rings for waiting ones. Its end is
+that of the jobs of this process, which are told together."""
 
 from __future__ import annotations
 
@@ -15,17 +16,6 @@ from runs.one_thread import OneThread
 logger = logging.getLogger(__name__)
 
 
-def start() -> None:
-    """Start this process's sweeper once."""
-    _thread.start(before=jobs_end.clear)
-
-
-def stop() -> None:
-    """Tell the sweeper and the jobs of this process to end, and wait for the sweeper."""
-    jobs_end.tell()
-    _thread.join()
-
-
 def _sweep_until_stopped() -> None:
     fresh = True
     while not jobs_end.is_told:
@@ -40,4 +30,5 @@ def _sweep_until_stopped() -> None:
         jobs_end.wait(settings.REPLAY_SWEEP_SECONDS)
 
 
-_thread = OneThread("sweeper", _sweep_until_stopped)
+_thread = OneThread("sweeper", _sweep_until_stopped, tell=jobs_end.tell, forget=jobs_end.clear)
+start, stop = _thread.start, _thread.stop

@@ -7,21 +7,31 @@ from collections.abc import Callable
 
 
 class OneThread:
-    def __init__(self, name: str, run: Callable[[], None]) -> None:
-        self._name, self._run = name, run
+    """`run` goes on until it hears what `tell` says; `forget` takes that back."""
+
+    def __init__(
+        self,
+        name: str,
+        run: Callable[[], None],
+        *,
+        tell: Callable[[], None],
+        forget: Callable[[], None],
+    ) -> None:
+        self._name, self._run, self._tell, self._forget = name, run, tell, forget
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def start(self, before: Callable[[], None]) -> None:
-        """Start it, if it does not run; `before` takes back what told the last one to end."""
+    def start(self) -> None:
+        """Start this process's thread, if it does not run."""
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
                 return
-            before()
+            self._forget()
             self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
             self._thread.start()
 
-    def join(self, seconds: float = 5) -> None:
-        """Wait for its end, once it was told."""
+    def stop(self, seconds: float = 5) -> None:
+        """Tell it to end after what it is at, and wait for that, though not for long."""
+        self._tell()
         if self._thread is not None:
             self._thread.join(seconds)

@@ -19,17 +19,6 @@ TIDY_SECONDS = 3600.0
 _stop = threading.Event()
 
 
-def start() -> None:
-    """Start this process's thread once."""
-    _thread.start(before=_stop.clear)
-
-
-def stop() -> None:
-    """Tell it to end after what it is at, and wait for that, though not for a slow receiver."""
-    _stop.set()
-    _thread.join()
-
-
 def _send_until_stopped() -> None:
     tidied = float("-inf")
     while not _stop.is_set():
@@ -49,4 +38,5 @@ def _send_until_stopped() -> None:
         _stop.wait(0 if sent else SECONDS)
 
 
-_thread = OneThread("notifications", _send_until_stopped)
+_thread = OneThread("notifications", _send_until_stopped, tell=_stop.set, forget=_stop.clear)
+start, stop = _thread.start, _thread.stop

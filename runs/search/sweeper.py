@@ -21,17 +21,6 @@ same interpreter where the worker lives in the web process."""
 _stop = threading.Event()
 
 
-def start() -> None:
-    """Start this process's thread once."""
-    _thread.start(before=_stop.clear)
-
-
-def stop() -> None:
-    """Tell it to end after the batch it is at, and wait for that."""
-    _stop.set()
-    _thread.join()
-
-
 def _index_until_stopped() -> None:
     try:
         while not _stop.is_set():
@@ -61,4 +50,5 @@ def _index_some() -> int:
         return 0
 
 
-_thread = OneThread("search-index", _index_until_stopped)
+_thread = OneThread("search-index", _index_until_stopped, tell=_stop.set, forget=_stop.clear)
+start, stop = _thread.start, _thread.stop

@@ -28,13 +28,7 @@ _stop = threading.Event()
 def start() -> None:
     """Start this process's thread once; there is nothing for it to do on PostgreSQL."""
     if connection.vendor == "sqlite":
-        _thread.start(before=_stop.clear)
-
-
-def stop() -> None:
-    """Tell it to end, and wait for that."""
-    _stop.set()
-    _thread.join()
+        _thread.start()
 
 
 def keep_short() -> None:
@@ -65,4 +59,5 @@ def _look_until_stopped() -> None:
         connections.close_all()
 
 
-_thread = OneThread("sqlite-log", _look_until_stopped)
+_thread = OneThread("sqlite-log", _look_until_stopped, tell=_stop.set, forget=_stop.clear)
+stop = _thread.stop
