@@ -75,9 +75,10 @@ def _without_text(
 def _with_text(
     project: Project, given: Mapping[str, Any], columns: tuple[str, ...], order: Order
 ) -> Ask[Any]:
-    asked, said = as_asked(given), find.runs_with(project, given["q"])
+    asked = as_asked(given)
+    said = find.runs_with(project, given["q"], newest=not asked and order == NEWEST)
     keys = None if said.is_few else few(project.pk, asked, order.column)
-    sought = not said.is_few and is_sought(asked, order.column, keys)
+    sought = said.is_guessed or (not said.is_few and is_sought(asked, order.column, keys))
     if said.is_few:
         found = matching_these(asked, said.condition)
     else:

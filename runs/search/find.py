@@ -32,6 +32,9 @@ SECONDS = 1.5
 """So long a page is looked for before it is shown as far as it is."""
 MANY_HITS = 12_000
 """The runs of so many hits are sorted by their keys; of more, the list itself is gone along."""
+FREQUENT = 5
+"""Hits among the newest `FEW` texts of a phrase whose runs are soon met going along the list. To
+count all of its hits, every text that has its words would be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +60,12 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class RunsWith:
-    """`condition` is for a query on runs. With `is_few` it names them, all of the project."""
+    """`condition` is for a query on runs. With `is_few` it names them, all of the project; with
+    `is_guessed` there may be none far down the list, so that one stops looking somewhere."""
 
     condition: Q
     is_few: bool = False
+    is_guessed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +108,31 @@ def find_in_run(run: Run, query: Query, *, after: int = 0, limit: int = 100) -> 
     return _hits(found[:limit], query)
 
 
-def runs_with(project: Project, query: Query) -> RunsWith:
-    """Runs of the project of which some effect has all of `query`."""
+def runs_with(project: Project, query: Query, *, newest: bool = False) -> RunsWith:
+    """Runs of the project of which some effect has all of `query`; `newest` of them are wanted, and
+    nothing else is asked of them."""
     scope = index.of_project(project.pk)
-    keys = index.here().runs(index.here().asked([scope], query.clauses), MANY_HITS)
+    guessed = newest and bool(query.phrases) and _is_frequent(project, query)
+    wanted = index.here().asked([scope], query.clauses)
+    keys = None if guessed else index.here().runs(wanted, MANY_HITS)
     long = _runs_of_long_texts(scope, query) if query.phrases else set()
     if keys is not None:
-        return RunsWith(Q(pk__in=long.union(keys)), is_few=True)
-    sql, values = index.here().of_listed_run(query.clauses)
+        return RunsWith(_condition(index.here().of_keys(long.union(keys))), is_few=True)
     # The same, asked of each run of the list as it is gone along: a page of them is soon full.
-    found = Q(RawSQL(sql, values, output_field=BooleanField()))
-    return RunsWith(found | Q(pk__in=long) if long else found)
+    found = _condition(index.here().of_listed_run(query.clauses))
+    return RunsWith(found | Q(pk__in=long) if long else found, is_guessed=guessed)
+
+
+def _is_frequent(project: Project, query: Query) -> bool:
+    wanted = _wanted(index.of_project(project.pk), query)
+    window = next(_windows(project, query, None))
+    until = time.monotonic() + SECONDS
+    return len(_in_window(project, query, wanted, window, FREQUENT, until)) == FREQUENT
+
+
+def _condition(asked: tuple[str, list[Any]]) -> Q:
+    sql, values = asked
+    return Q(RawSQL(sql, values, output_field=BooleanField()))
 
 
 def _runs_of_long_texts(scope: str, query: Query) -> set[int]:

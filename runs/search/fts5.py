@@ -5,7 +5,8 @@ Its tokenizer only splits at spaces: what a word is, is decided in `runs.search.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.db import connection
@@ -74,6 +75,12 @@ def runs(wanted: str, limit: int) -> set[int] | None:
     """Keys of the runs with a hit; None where there are more than `limit` hits."""
     found = _rows(f"SELECT t.run_id FROM {_FROM} WHERE {_MATCH} LIMIT %s", [wanted, limit + 1])
     return {key for (key,) in found} if len(found) <= limit else None
+
+
+def of_keys(keys: Iterable[int]) -> tuple[str, list[Any]]:
+    """A condition on the run of the query it is put in: it is one of `keys`, which are one value.
+    Of thousands each by itself takes longer to write down than to look up."""
+    return "runs_run.id IN (SELECT value FROM json_each(%s))", [json.dumps([*keys])]
 
 
 def of_listed_run(clauses: Sequence[Clause]) -> tuple[str, list[Any]]:

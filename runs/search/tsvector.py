@@ -5,7 +5,7 @@ No text search configuration has a say: what a word is, is decided in `runs.sear
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.db import connection, transaction
@@ -16,8 +16,8 @@ from runs.search.words import BREAK
 Row = tuple[int, int, int, int, int, bool, str, list[str], list[str]]
 FOUND = "t.id, t.run_id, t.seq, t.portion, t.part, t.is_long"
 _MATCH = "t.words @@ %s::tsquery"
-WINDOW = 2**63 - 1
-"""Keys looked through at once. All: the word index gives no part of what it finds for less."""
+WINDOW = 4_000
+"""Keys looked through at once for a phrase, which is looked for in each text that has its words."""
 
 
 def insert(rows: Sequence[Row]) -> None:
@@ -58,16 +58,11 @@ def newest(wanted: str, low: int, high: int, limit: int, project_id: int, *, few
             f" WHERE {_MATCH} ORDER BY t.id DESC LIMIT %s"
         )
         return _rows(sql, [project_id, low, high, wanted, limit])
-    # The index knows no places: phrases are looked at one by one, the newest first, until enough.
     sql = (
-        "WITH has_words AS MATERIALIZED (SELECT t.id FROM runs_searchtext t"
-        f" WHERE {_MATCH} AND t.id + 0 >= %s AND t.id + 0 < %s)"
-        f" SELECT * FROM (SELECT {FOUND} FROM (SELECT id FROM has_words ORDER BY id DESC) newest,"
-        " LATERAL"
-        f" (SELECT * FROM runs_searchtext t WHERE t.id = newest.id AND {_MATCH} OFFSET 0) t"
-        " LIMIT %s) found ORDER BY id DESC"
+        f"SELECT {FOUND} FROM runs_searchtext t WHERE {_MATCH} AND t.id >= %s AND t.id < %s"
+        " ORDER BY t.id DESC LIMIT %s"
     )
-    return _by_index(sql, [wanted.replace("<->", "&"), low, high, wanted, limit])
+    return _by_index(sql, [wanted, low, high, limit])
 
 
 def in_order(wanted: str, after: tuple[int, int], limit: int) -> Any:
@@ -87,6 +82,12 @@ def runs(wanted: str, limit: int) -> set[int] | None:
     return {key for (key,) in found} if len(found) <= limit else None
 
 
+def of_keys(keys: Iterable[int]) -> tuple[str, list[Any]]:
+    """A condition on the run of the query it is put in: it is one of `keys`, which are one value.
+    Of thousands each by itself takes longer to write down than to look up."""
+    return "runs_run.id = ANY(%s)", [[*keys]]
+
+
 def of_listed_run(clauses: Sequence[Clause]) -> tuple[str, list[Any]]:
     """A condition on the run of the query it is put in: a text that is not long has the clauses."""
     sql = (
@@ -97,13 +98,14 @@ def of_listed_run(clauses: Sequence[Clause]) -> tuple[str, list[Any]]:
 
 
 def _by_index(sql: str, values: list[Any]) -> Any:
-    # Reading a word vector costs far more than the planner thinks: a scan of all is never right,
-    # nor is one along the keys (`id + 0`).
+    """Rows that the word index finds, alone or together with that of the keys. Reading a word
+    vector costs far more than the planner thinks, so no scan of all or along the keys is right."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_indexscan = off")
         cursor.execute(sql, values)
         found = cursor.fetchall()
-        cursor.execute("SET LOCAL enable_seqscan = on")  # the transaction may be a caller's
+        # The transaction may be a caller's.
+        cursor.execute("SET LOCAL enable_seqscan = on; SET LOCAL enable_indexscan = on")
         return found
 
 

@@ -11,7 +11,7 @@ from factories import completion, run, tool, user
 from runs import busy
 from runs.models import Effect, Run
 from runs.search import indexing, sweeper
-from runs.search.find import find, find_in_run
+from runs.search.find import find, find_in_run, runs_with
 from runs.search.models import SearchText
 from runs.search.query import parse
 
@@ -341,6 +341,36 @@ def test_the_list_is_gone_along_where_many_have_it(send, api, monkeypatch, q):
         send(name, tool(1, result="needle in hay" if name != "r2" else "hay unneedled"))
     runs = api("GET", f"/api/v1/runs?{urlencode({'q': q})}").json()["results"]
     assert [one["id"] for one in runs] == ["r3", "r1"]
+
+
+@pytest.mark.parametrize(
+    ("more", "wanted"),
+    [
+        ("", ["r11", "r9", "r7", "r5", "r3", "r1"]),
+        ("&agent=late", ["r11", "r9", "r7"]),
+        ("&sort=started", ["r1", "r3", "r5", "r7", "r9", "r11"]),
+    ],
+)
+def test_a_frequent_phrase_gives_its_runs_page_by_page(send, api, more, wanted):
+    """Where nothing else is asked the list is gone along, else its runs are told by their keys."""
+    for number in range(1, 13):
+        said = "needle in hay" if number % 2 else "hay in needle"
+        send(f"r{number}", tool(1, result=said), agent="late" if number > 6 else "early")
+    path = f"/api/v1/runs?q=%22needle+in%22&limit=2{more}"
+    page = api("GET", path).json()
+    found = page["results"]
+    while page["next"]:
+        page = api("GET", f"{path}&cursor={page['next']}").json()
+        found += page["results"]
+    assert [one["id"] for one in found] == wanted
+
+
+def test_a_frequent_phrase_is_not_counted_to_its_last_text(send, project):
+    for number in range(8):
+        send(f"r{number}", tool(1, result="needle in hay"))
+    assert runs_with(project, parse('"needle in"'), newest=True).is_guessed
+    assert not runs_with(project, parse('"needle in"')).is_guessed
+    assert not runs_with(project, parse('"in needle"'), newest=True).is_guessed
 
 
 @pytest.fixture
