@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 from asked import KEY
+from django.test import Client
+from sessions import browser_of
 
 from replay.fake_provider import FakeProvider
 from replay.providers import Provider, providers_from_env
@@ -40,6 +42,42 @@ def store(project) -> Callable[..., Any]:
 
 
 @pytest.fixture
+def run(store, read_log) -> Any:
+    """A run of two model calls, two tools and a memory."""
+    return store(read_log("02-two-tools-memory"))
+
+
+@pytest.fixture
+def rung(monkeypatch) -> list[str]:
+    """The ids that workers were told of; nobody hears it."""
+    from replay import jobs
+
+    heard: list[str] = []
+    monkeypatch.setattr(
+        jobs.current_app, "send_task", lambda name, args, **options: heard.append(args[0])
+    )
+    return heard
+
+
+@pytest.fixture
+def replay() -> Callable[..., Any]:
+    """replay("run-1", models=[…], …) -> the finished Replay, done in this process."""
+    from replay import jobs
+    from replay.models import Replay
+    from replay.questions import read_question
+    from replay.start import start
+    from runs.models import Run
+
+    def do(of: str = "run-1", **body: Any) -> Replay:
+        question = read_question({"run": of, "models": ["openai:gpt-b"], **body})
+        asked = start(Run.objects.get(external_id=of), question, jobs.Asker()).replays[0]
+        jobs.run_job(asked.public_id)
+        return Replay.objects.get(pk=asked.pk)
+
+    return do
+
+
+@pytest.fixture
 def reconstruct() -> Callable[..., Any]:
     """reconstruct(run) -> the finished Replay, done in this process."""
     from replay import jobs
@@ -51,6 +89,24 @@ def reconstruct() -> Callable[..., Any]:
         return Replay.objects.get(pk=replay.pk)
 
     return do
+
+
+@pytest.fixture
+def person(make_member) -> Callable[..., Client]:
+    """person("Ada", "member") -> a client in which that person is signed in."""
+
+    def make(name: str = "Ada", role: str = "member") -> Client:
+        user = make_member(role, f"{name.lower()}@example.com")
+        user.name = name
+        user.save(update_fields=["name"])
+        return browser_of(user)
+
+    return make
+
+
+@pytest.fixture
+def admin(make_member) -> Client:
+    return browser_of(make_member("admin"))
 
 
 @pytest.fixture

@@ -11,19 +11,7 @@ from replay.models import Replay, ReplayEffect
 from runs.accounts import keys
 from runs.accounts.models import Project, Scope
 
-
-@pytest.fixture(autouse=True)
-def rung(monkeypatch) -> list[str]:
-    heard: list[str] = []
-    monkeypatch.setattr(
-        jobs.current_app, "send_task", lambda name, args, **options: heard.append(args[0])
-    )
-    return heard
-
-
-@pytest.fixture
-def run(store, read_log):
-    return store(read_log("02-two-tools-memory"))
+pytestmark = pytest.mark.usefixtures("rung")
 
 
 @pytest.fixture

@@ -7,12 +7,10 @@ import pytest
 from replay import jobs
 from replay.comparison.differences import Difference
 from replay.models import Cluster, Divergence, Replay, ReplayEffect, ReviewEvent
-from replay.questions import read_question
 from replay.review import deciding
 from replay.review.noting import note
 from replay.review.people import Decider
 from replay.review.turns import set_minimum
-from replay.start import start
 from runs import curate
 from runs.models import Run
 
@@ -22,21 +20,9 @@ ADA = Decider(None, "Ada")
 
 
 @pytest.fixture
-def run(store, read_log):
-    return store(read_log("02-two-tools-memory"))
-
-
-@pytest.fixture
-def replay(run):
-    """replay(models=[…], …) -> the Replay, done."""
-
-    def do(of: str = "run-1", **body) -> Replay:
-        question = read_question({"run": of, "models": ["openai:gpt-b"], **body})
-        asked = start(Run.objects.get(external_id=of), question, jobs.Asker()).replays[0]
-        jobs.run_job(asked.public_id)
-        return Replay.objects.get(pk=asked.pk)
-
-    return do
+def replay(run, replay):
+    """Of a run that is there."""
+    return replay
 
 
 def shown() -> list[tuple[int, str, str]]:

@@ -19,9 +19,7 @@ NEW = "/p/acme/experiments/new"
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(autouse=True)
-def _deaf(monkeypatch):
-    monkeypatch.setattr(jobs.current_app, "send_task", lambda *args, **options: None)
+pytestmark = pytest.mark.usefixtures("rung")
 
 
 @pytest.fixture

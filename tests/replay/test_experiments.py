@@ -21,9 +21,7 @@ A, B = "openai:a", "openai:b"
 PRICED = {"input_tokens": 1000, "output_tokens": 100, "total_tokens": 1100}
 
 
-@pytest.fixture(autouse=True)
-def _deaf(monkeypatch):
-    monkeypatch.setattr(jobs.current_app, "send_task", lambda *args, **options: None)
+pytestmark = pytest.mark.usefixtures("rung")
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from urllib.parse import quote
 
 import pytest
@@ -13,27 +14,14 @@ from replay.models import Experiment, Replay, ReplayEffect
 from replay.providers.catalog import providers_from_env
 from replay.providers.exchange import Exchange
 from replay.questions import read_question
-from replay.start import start
 from runs.refusals import Refused
 from runs.storage import segments
 
 
 @pytest.fixture
-def run(store, read_log):
-    return store(read_log("02-two-tools-memory"))
-
-
-@pytest.fixture
-def replay(run):
+def replay(run, replay):
     """replay() -> the Replay, done, with another model."""
-
-    def do() -> Replay:
-        question = read_question({"run": "run-1", "models": ["openai:gpt-4o"]})
-        queued = start(run, question, jobs.Asker()).replays[0]
-        jobs.run_job(queued.public_id)
-        return Replay.objects.get(pk=queued.pk)
-
-    return do
+    return partial(replay, models=["openai:gpt-4o"])
 
 
 def column(replay: Replay, name: str) -> list:

@@ -306,12 +306,6 @@ def test_a_retry_forgets_what_was_ignored(put, provider, store, replay_of):
 # --- Kept, by page and by API --------------------------------------------------------------------
 
 
-@pytest.fixture
-def admin_client(client, make_member):
-    client.force_login(make_member("admin"), backend="django.contrib.auth.backends.ModelBackend")
-    return client
-
-
 def test_rules_are_read_as_they_were_put_and_can_be_put_again(put, api):
     whole = {**ORDERS, "path": "/text", "tool": None, "key": "k"}
     [read] = put(whole).json()["rules"]
@@ -345,30 +339,28 @@ def test_a_place_to_go_on_from_that_is_none_is_refused(api, after):
     assert answer.status_code == 422
 
 
-def test_an_admin_tries_adds_applies_and_removes_a_rule_by_page(replay, admin_client):
+def test_an_admin_tries_adds_applies_and_removes_a_rule_by_page(replay, admin):
     done = replay()
-    tried = admin_client.post(PAGE, {**ORDERS, "try": "1"}).text
+    tried = admin.post(PAGE, {**ORDERS, "try": "1"}).text
     assert "It would silence 1 of 3 differences and make 1 milder" in tried
     assert "<del>ord_A1</del>" in tried and IgnoreRule.objects.count() == 0
-    assert admin_client.post(PAGE, ORDERS).status_code == 302
-    assert "added by" in admin_client.get(PAGE).text
-    assert "Another rule has this name." in admin_client.post(PAGE, ORDERS).text
-    applied = admin_client.post(f"{PAGE}/application").text
+    assert admin.post(PAGE, ORDERS).status_code == 302
+    assert "added by" in admin.get(PAGE).text
+    assert "Another rule has this name." in admin.post(PAGE, ORDERS).text
+    applied = admin.post(f"{PAGE}/application").text
     assert "1 ignored now, 1 milder" in applied and rows(done)[0] == ("equivalent", "facts")
-    assert admin_client.post(f"{PAGE}/removal", {"name": "order ids"}).status_code == 302
+    assert admin.post(f"{PAGE}/removal", {"name": "order ids"}).status_code == 302
     assert IgnoreRule.objects.count() == 0
 
 
-def test_the_page_goes_on_with_what_time_did_not_suffice_for(
-    put, replay, admin_client, monkeypatch
-):
+def test_the_page_goes_on_with_what_time_did_not_suffice_for(put, replay, admin, monkeypatch):
     replay(effects=[1]), replay(effects=[1])
     put(ORDERS)
     monkeypatch.setattr(applying, "AT_ONCE", 1)
     monkeypatch.setattr(applying, "SECONDS", 0.0)
-    page = admin_client.post(f"{PAGE}/application", {"silenced": "7"}).text
+    page = admin.post(f"{PAGE}/application", {"silenced": "7"}).text
     assert "So far:" in page and "8 ignored now" in page and "Go on with older replays" in page
-    alone = admin_client.post(f"{PAGE}/application", headers={"HX-Request": "true"}).text
+    alone = admin.post(f"{PAGE}/application", headers={"HX-Request": "true"}).text
     assert alone.lstrip().startswith('<div id="applied"')
 
 
@@ -378,13 +370,13 @@ def test_a_member_sees_the_rules_and_changes_none(put, member_client):
     assert "ord_[0-9A-Z]+" in page and '<form method="post"' not in page.partition("<main")[2]
 
 
-def test_a_changed_value_leads_to_a_rule_about_its_place(replay, admin_client):
-    page = admin_client.get(f"/p/acme/replays/{replay().public_id}?at=1&show=json").text
+def test_a_changed_value_leads_to_a_rule_about_its_place(replay, admin):
+    page = admin.get(f"/p/acme/replays/{replay().public_id}?at=1&show=json").text
     assert f'href="{PAGE}?path=%2Ftext"' in page
-    assert 'value="/text"' in admin_client.get(f"{PAGE}?path=%2Ftext").text
+    assert 'value="/text"' in admin.get(f"{PAGE}?path=%2Ftext").text
 
 
-def test_a_stored_rule_that_no_longer_can_be_is_shown_as_such(project, admin_client, replay):
+def test_a_stored_rule_that_no_longer_can_be_is_shown_as_such(project, admin, replay):
     IgnoreRule.objects.create(project=project, name="old", pattern="(a+)+b")
-    assert "does not count" in admin_client.get(PAGE).text
+    assert "does not count" in admin.get(PAGE).text
     assert rows(replay())[0] == ("facts", "")

@@ -22,16 +22,8 @@ INBOX = "/p/acme/inbox"
 
 
 @pytest.fixture
-def two(make_member) -> tuple[Client, Client]:
+def two(person) -> tuple[Client, Client]:
     """Ada and Bob, signed in."""
-
-    def person(name: str) -> Client:
-        user = make_member("member", f"{name.lower()}@example.com")
-        User.objects.filter(pk=user.pk).update(name=name)
-        client = Client()
-        client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
-        return client
-
     return person("Ada"), person("Bob")
 
 

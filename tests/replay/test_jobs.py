@@ -19,21 +19,6 @@ from runs.refusals import Refused
 
 
 @pytest.fixture
-def rung(monkeypatch) -> list[str]:
-    """The ids that workers were told of."""
-    heard: list[str] = []
-    monkeypatch.setattr(
-        jobs.current_app, "send_task", lambda name, args, **options: heard.append(args[0])
-    )
-    return heard
-
-
-@pytest.fixture
-def run(store, read_log):
-    return store(read_log("02-two-tools-memory"))
-
-
-@pytest.fixture
 def job(run, rung) -> Replay:
     return jobs.create_job(run=run, mode="reconstruct", plan={})[0]
 

@@ -23,7 +23,7 @@ from replay.review.people import person
 from replay.start import start
 from runs.models import Run
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rung")]
 DOCS = (Path(__file__).resolve().parents[2] / "docs" / "notifications.md").read_text()
 SHOWN = {
     told["type"]: told["data"]
@@ -31,11 +31,6 @@ SHOWN = {
 }
 SAID, ASKED = "Take an umbrella.", "Is it wet in Porto?"
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
-
-
-@pytest.fixture(autouse=True)
-def _deaf(monkeypatch):
-    monkeypatch.setattr(jobs.current_app, "send_task", lambda *args, **options: None)
 
 
 @pytest.fixture
@@ -356,15 +351,13 @@ def test_what_no_bound_can_be_is_refused(api, sent, field):
     assert (refused.status_code, refused.json()["error"]["field"]) == (422, field)
 
 
-def test_a_bound_is_made_seen_and_removed_by_page_and_api(api, make_member, client):
-    backend = "django.contrib.auth.backends.ModelBackend"
-    client.force_login(make_member("admin"), backend=backend)
+def test_a_bound_is_made_seen_and_removed_by_page_and_api(api, admin):
     form = {"watched": "error_rate.hour", "agent": "desk", "most": "12.5 %", "least_runs": ""}
-    page = client.post("/p/acme/settings/notifications/bounds", form, follow=True)
+    page = admin.post("/p/acme/settings/notifications/bounds", form, follow=True)
     assert "More than 12.5 % failed of the last hour, of 20 runs" in page.content.decode()
     [bound] = api("GET", "/api/v1/bounds").json()["results"]
     assert (bound["share"], bound["least_runs"], bound["seen"]) == (0.125, 20, None)
-    twice = client.post("/p/acme/settings/notifications/bounds", form)
+    twice = admin.post("/p/acme/settings/notifications/bounds", form)
     assert twice.status_code == 400 and "There is such a bound" in twice.content.decode()
     assert api("DELETE", f"/api/v1/bounds/{bound['id']}").status_code == 204
     assert api("GET", "/api/v1/bounds").json() == {"results": []}

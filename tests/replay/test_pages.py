@@ -17,14 +17,7 @@ FORM = "/p/acme/runs/run-1/replay"
 HX = {"HX-Request": "true"}
 
 
-@pytest.fixture(autouse=True)
-def deaf(monkeypatch):
-    monkeypatch.setattr(jobs.current_app, "send_task", lambda *args, **options: None)
-
-
-@pytest.fixture
-def run(store, read_log):
-    return store(read_log("02-two-tools-memory"))
+pytestmark = pytest.mark.usefixtures("rung")
 
 
 @pytest.fixture

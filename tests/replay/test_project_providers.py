@@ -6,7 +6,6 @@ import json
 import logging
 
 import pytest
-from django.test import Client
 
 from replay import jobs
 from replay.models import ProjectProvider, Replay
@@ -24,13 +23,6 @@ API = "/api/v1/providers"
 def _here(settings):
     settings.REPLAY_PRIVATE_ADDRESSES = True
     settings.SEAL_KEYS = ["the first seal key of this test, long"]
-
-
-@pytest.fixture
-def admin(make_member) -> Client:
-    client = Client()
-    client.force_login(make_member("admin"), backend="django.contrib.auth.backends.ModelBackend")
-    return client
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 
 import pytest
 from django.db import connection
@@ -41,21 +42,9 @@ def own(project, provider, settings):
 
 
 @pytest.fixture
-def run(store, read_log):
-    return store(read_log("02-two-tools-memory"))
-
-
-@pytest.fixture
-def replay(run):
+def replay(run, replay):
     """replay() -> the Replay of its two calls, done."""
-
-    def do() -> Replay:
-        question = read_question({"run": run.external_id, "models": ["acme:gpt-4o"]})
-        queued = start(run, question, jobs.Asker()).replays[0]
-        jobs.run_job(queued.public_id)
-        return Replay.objects.get(pk=queued.pk)
-
-    return do
+    return partial(replay, models=["acme:gpt-4o"])
 
 
 @pytest.fixture

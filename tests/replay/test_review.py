@@ -7,10 +7,7 @@ import re
 import pytest
 from django.test import Client
 
-from replay import jobs
 from replay.models import Baseline, Cluster, Divergence, Replay, ReplayEffect, ReviewEvent
-from replay.questions import read_question
-from replay.start import start
 from runs.accounts.models import User
 from runs.comments.models import Mention
 from runs.models import Run
@@ -21,19 +18,6 @@ HX = {"HX-Request": "true", "HX-Target": "review"}
 
 
 @pytest.fixture
-def replay():
-    """replay("run-1", models=[…]) -> the Replay, done."""
-
-    def do(of: str = "run-1", **body) -> Replay:
-        question = read_question({"run": of, "models": ["openai:gpt-b"], **body})
-        asked = start(Run.objects.get(external_id=of), question, jobs.Asker()).replays[0]
-        jobs.run_job(asked.public_id)
-        return Replay.objects.get(pk=asked.pk)
-
-    return do
-
-
-@pytest.fixture
 def found(store, read_log, provider, replay):
     """Two replays of one run that differ alike: two clusters of two. Gives the first replay."""
     provider(SAY)
@@ -41,20 +25,6 @@ def found(store, read_log, provider, replay):
     first = replay()
     replay(models=["anthropic:claude-c"])
     return first
-
-
-@pytest.fixture
-def person(make_member):
-    """person("Ada", "member") -> a client in which that person is signed in."""
-
-    def make(name: str = "Ada", role: str = "member") -> Client:
-        user = make_member(role, f"{name.lower()}@example.com")
-        User.objects.filter(pk=user.pk).update(name=name)
-        client = Client()
-        client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
-        return client
-
-    return make
 
 
 @pytest.fixture

@@ -6,10 +6,7 @@ import json
 
 import pytest
 
-from replay import jobs
 from replay.models import Baseline, Cluster, Replay
-from replay.questions import read_question
-from replay.start import start
 from runs.accounts import keys
 from runs.accounts.models import Project, Scope
 
@@ -18,14 +15,10 @@ EXPORT = "/api/v1/verdicts/export"
 
 
 @pytest.fixture
-def found(store, read_log, provider) -> Replay:
+def found(run, provider, replay) -> Replay:
     """A replay that differs in two calls, #2 and #5."""
     provider({"answer": {"text": "Take an umbrella."}})
-    run = store(read_log("02-two-tools-memory"))
-    question = read_question({"run": "run-1", "models": ["openai:gpt-b"]})
-    asked = start(run, question, jobs.Asker()).replays[0]
-    jobs.run_job(asked.public_id)
-    return asked
+    return replay()
 
 
 @pytest.fixture

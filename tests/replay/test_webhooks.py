@@ -38,13 +38,6 @@ def receiver():
 
 
 @pytest.fixture
-def admin(make_member) -> Client:
-    client = Client()
-    client.force_login(make_member("admin"), backend="django.contrib.auth.backends.ModelBackend")
-    return client
-
-
-@pytest.fixture
 def make(api, receiver):
     """make(events=…) -> what the API answered, the secret in it."""
 
