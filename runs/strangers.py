@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Any
 
 from django.http import QueryDict
 
@@ -32,7 +33,14 @@ def strangers(asked: Iterable[str], known: Collection[str]) -> list[Stranger]:
     return [Stranger(cut_name(name, LONGEST), _nearest(name, known)) for name in unknown]
 
 
-def without_strangers(asked: QueryDict, known: Collection[str]) -> str:
+def told(asked: QueryDict, known: Collection[str]) -> dict[str, Any]:
+    """What `runs/_strangers.html` shows on a page that heeds the names `known`; where no other
+    is asked for, nothing."""
+    found = strangers(asked, known)
+    return {"strangers": found, "known_query": _without(asked, known)} if found else {}
+
+
+def _without(asked: QueryDict, known: Collection[str]) -> str:
     """The query string that is left."""
     left = asked.copy()
     for name in [name for name in left if name not in known]:

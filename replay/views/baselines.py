@@ -13,6 +13,7 @@ from replay.review.baselines import revoke
 from replay.review.people import member as decider
 from runs.access import get_membership_or_404
 from runs.accounts.models import Role
+from runs.strangers import told
 
 ROWS = 50
 
@@ -41,6 +42,7 @@ def baseline_list(request: HttpRequest, slug: str) -> HttpResponse:
         "older": rows[ROWS - 1].pk if len(rows) > ROWS else None,
         "revoked": bool(given.get("revoked")),
         "may_decide": Role(member.role).covers(Role.MEMBER),
+        **told(request.GET, form.fields),
     }
     return render(request, "replay/baselines.html", context)
 

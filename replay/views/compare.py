@@ -22,6 +22,7 @@ from runs.access import get_project_or_404
 from runs.accounts.models import Project
 from runs.models import NAME, Effect, Run
 from runs.storage import segments
+from runs.strangers import told
 
 ROWS = 100
 PLACE = r"^[ab][0-9]{1,9}$"
@@ -103,13 +104,13 @@ def compare(request: HttpRequest, slug: str) -> HttpResponse:
     if "run" in request.GET:  # two that were selected in the list
         named = [*request.GET.getlist("run"), "", ""]
         return redirect(f"{request.path}?{_selected(named[0], named[1])}")
-    place = Place.read(request)
+    place, unknown = Place.read(request), told(request.GET, CompareForm.base_fields)
     if not (place.a and place.b):
-        return render(request, "replay/compare.html", {"place": place})
+        return render(request, "replay/compare.html", {"place": place, **unknown})
     both = compared(_run(project, place.a), _run(project, place.b))
     if request.headers.get("HX-Request") and request.headers.get("HX-Target") == "pair":
         return render(request, "replay/compare.html#selection", _pair(both, place))
-    context = {**_rows(both, place), **_pair(both, place), "most": MOST}
+    context = {**_rows(both, place), **_pair(both, place), "most": MOST, **unknown}
     return render(request, "replay/compare.html", context)
 
 

@@ -16,6 +16,7 @@ from replay.experiments.reading import dataset_of, runs_of
 from runs.access import get_project_or_404, signed_in
 from runs.accounts.models import Project, Role
 from runs.refusals import Refused
+from runs.strangers import told
 
 ROWS = 50
 
@@ -40,7 +41,8 @@ def dataset_list(request: HttpRequest, slug: str) -> HttpResponse:
     found, before = datasets.listed(project), PageForm(request.GET).number("before")
     rows = list((found.filter(pk__lt=before) if before else found)[: ROWS + 1])
     older = rows[ROWS - 1].pk if len(rows) > ROWS else None
-    return render(request, "replay/dataset_list.html", {"datasets": rows[:ROWS], "older": older})
+    context = {"datasets": rows[:ROWS], "older": older, **told(request.GET, ("before",))}
+    return render(request, "replay/dataset_list.html", context)
 
 
 def _keep(request: HttpRequest, project: Project) -> HttpResponseRedirect:
@@ -77,6 +79,7 @@ def dataset_detail(request: HttpRequest, slug: str, dataset_id: str) -> HttpResp
         "size": places.count(),
         "later": rows[ROWS - 1].place if len(rows) > ROWS else None,
         "experiments": dataset.experiments.order_by("-pk")[:10],
+        **told(request.GET, ("after",)),
     }
     return render(request, "replay/dataset.html", context)
 

@@ -27,6 +27,7 @@ from replay.views.page import STOP_POLLING
 from runs.access import get_project_or_404
 from runs.accounts.models import Role
 from runs.refusals import Refused
+from runs.strangers import told
 
 ROWS = 50
 
@@ -63,6 +64,7 @@ def experiment_list(request: HttpRequest, slug: str) -> HttpResponse:
         "experiments": rows[:ROWS],
         "older": rows[ROWS - 1].pk if len(rows) > ROWS else None,
         "before": before,
+        **told(request.GET, form.fields),
     }
     return render(request, "replay/experiment_list.html", context)
 
@@ -126,6 +128,7 @@ def _matrix(request: HttpRequest, found: Summary) -> dict[str, Any]:
         "top": form.query(after=None) if after else None,
         "classes": [("changed", "any change"), *((d.value, d.label) for d in Difference)],
         "statuses": STATUS_CHOICES,
+        **told(request.GET, form.fields),
     }
 
 

@@ -15,6 +15,7 @@ from replay.notifications.inbox import Line, Place
 from runs.access import get_membership_or_404
 from runs.accounts.models import Membership
 from runs.comments import threads
+from runs.strangers import told
 
 ROWS = 50
 _MOST_NAMED = threads.SHOWN
@@ -43,7 +44,8 @@ def inbox(request: HttpRequest, slug: str) -> HttpResponse:
         return _read(request, member)
     place = InboxForm(request.GET).place()
     lines, older = kept.lines(member.user, member.project, place, ROWS)
-    context = {"lines": [_shown(line, member) for line in lines], "older": older}
+    shown = [_shown(line, member) for line in lines]
+    context = {"lines": shown, "older": older, **told(request.GET, InboxForm.base_fields)}
     return render(request, "replay/inbox.html", context)
 
 

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 from replay.models import Replay, ReplayMode, ReplayStatus
 from runs.access import get_project_or_404, get_run_or_404
 from runs.models import NAME
-from runs.strangers import strangers, without_strangers
+from runs.strangers import told
 
 ROWS = 50
 ON_A_RUN = 5
@@ -51,8 +51,7 @@ def replay_list(request: HttpRequest, slug: str) -> HttpResponse:
         "replays": replays[:ROWS],
         "older": older.urlencode() if len(replays) > ROWS else None,
         "filtered": bool(filters),
-        "strangers": strangers(request.GET, form.fields),
-        "known_query": without_strangers(request.GET, form.fields),
+        **told(request.GET, form.fields),
         "chosen": form.cleaned_data,
         "statuses": ReplayStatus.choices[1:],
         "modes": ReplayMode.choices[:2],

@@ -24,6 +24,7 @@ from replay.totals import samples_so_far, so_far
 from replay.views.access import get_replay_or_404
 from runs.accounts.models import Role
 from runs.storage import segments
+from runs.strangers import told
 
 ROWS = 200
 STOP_POLLING = 286
@@ -92,7 +93,8 @@ def replay_detail(request: HttpRequest, slug: str, replay_id: str) -> HttpRespon
         context["moved"] = context["row"] and context["row"].state != request.GET.get("state")
         status = STOP_POLLING if replay.is_final else 200
         return render(request, "replay/replay_detail.html#news", context, status=status)
-    return render(request, "replay/replay_detail.html", context | {"again": again(replay)})
+    context |= {"again": again(replay), **told(request.GET, PlaceForm.base_fields)}
+    return render(request, "replay/replay_detail.html", context)
 
 
 def _rows(replay: Replay, place: Place) -> dict[str, Any]:

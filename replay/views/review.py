@@ -25,6 +25,7 @@ from runs.comments import threads
 from runs.comments.names import shown_name
 from runs.lists.filters import understood
 from runs.models import NAME
+from runs.strangers import told
 
 TABS = ("example", "members", "history")
 KEY = 2**63 - 1
@@ -104,7 +105,8 @@ NO_AGENT = "—"
 @vary_on_headers("HX-Request", "HX-Target")
 def review(request: HttpRequest, slug: str) -> HttpResponse:
     member = get_membership_or_404(request, slug)
-    return page(request, member, Place.read(request.GET))
+    known = told(request.GET, ReviewForm.base_fields)
+    return page(request, member, Place.read(request.GET), **known)
 
 
 @require_safe

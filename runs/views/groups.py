@@ -20,6 +20,7 @@ from runs.lists.filters import RunFilterForm
 from runs.lists.paging import Cursor
 from runs.models import Run
 from runs.querysets import RunQuerySet
+from runs.strangers import told
 
 LATEST = 5000
 """Runs the figures are of: the newest so many, whatever there was before."""
@@ -90,11 +91,9 @@ def sessions(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_project_or_404(request, slug)
     found = [group for group in grouped(Run.objects.of(project), "session_id") if group.name]
     home = reverse("runs:session", args=[slug])
-    return render(
-        request,
-        "runs/groups.html",
-        _listing("Sessions", "session", [(g, _address(home, id=g.name)) for g in found]),
-    )
+    links = [(group, _address(home, id=group.name)) for group in found]
+    context = _listing("Sessions", "session", links) | told(request.GET, ())
+    return render(request, "runs/groups.html", context)
 
 
 @require_safe
@@ -116,6 +115,7 @@ def session(request: HttpRequest, slug: str) -> HttpResponse:
         "in_list": form.query(sort=None),
         "back": page.previous and _query(name, before=page.previous),
         "on": page.next and _query(name, after=page.next),
+        **told(request.GET, ("id", "after", "before")),
     }
     return render(request, "runs/session.html", context)
 
@@ -127,7 +127,8 @@ def agents(request: HttpRequest, slug: str) -> HttpResponse:
     home = reverse("runs:agent", args=[slug])
     found = [group for group in grouped(Run.objects.of(project), "agent") if group.name]
     links = [(group, _address(home, name=group.name)) for group in found]
-    return render(request, "runs/groups.html", _listing("Agents", "agent", links))
+    context = _listing("Agents", "agent", links) | told(request.GET, ())
+    return render(request, "runs/groups.html", context)
 
 
 @require_safe
@@ -142,6 +143,7 @@ def agent(request: HttpRequest, slug: str) -> HttpResponse:
     home = reverse("runs:list", args=[slug])
     links = [(g, _address(home, agent=name, version=g.name)) for g in found]
     context = _listing(name, "version", links) | {"of_agent": _address(home, agent=name)}
+    context |= told(request.GET, ("name",))
     return render(request, "runs/groups.html", context)
 
 

@@ -16,7 +16,7 @@ from runs.lists.matching import COLUMNS, arrived_since
 from runs.lists.paging import LOOKED_AT, NEWEST, Page
 from runs.models import LabelKind, Run, RunLabel, RunStatus
 from runs.prepared import prepared
-from runs.strangers import strangers
+from runs.strangers import told
 from runs.views import saved_views
 from runs.views.selection import chosen, read_deleted
 
@@ -48,8 +48,9 @@ def run_list(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _strangers(request: HttpRequest, form: RunListForm) -> dict[str, Any]:
-    found = strangers(request.GET, {*form.fields, "deleted"})
-    return {"strangers": found, "known_query": form.query()} if found else {}
+    # Without any query the default view is shown, and places in this list are no more.
+    found = told(request.GET, {*form.fields, "deleted"})
+    return found and {**found, "known_query": form.query() or "view=all"}
 
 
 def _ways(form: RunListForm, page: Page[Any]) -> dict[str, Any]:

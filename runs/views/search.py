@@ -14,7 +14,7 @@ from runs.accounts.models import Project
 from runs.search import indexing
 from runs.search.find import find, find_in_run
 from runs.search.query import Query, QueryProblem, parse
-from runs.strangers import strangers, without_strangers
+from runs.strangers import told
 
 HITS = 25
 IN_RUN = 200
@@ -25,9 +25,7 @@ def search(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_project_or_404(request, slug)
     asked = request.GET.get("q", "")
     context: dict[str, Any] = {"asked": asked, "lag": indexing.lag(project)}
-    if found := strangers(request.GET, ("q", "after")):
-        known = without_strangers(request.GET, ("q", "after"))
-        context |= {"strangers": found, "known_query": known}
+    context |= told(request.GET, ("q", "after"))
     if asked.strip():
         context |= _answer(request, project, asked)
     return render(request, "runs/search.html", context)

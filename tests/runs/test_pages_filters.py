@@ -145,8 +145,34 @@ def test_a_page_says_what_it_left_out_and_leads_on_without_it(member_client, mak
     assert "Unknown filter <b>has_eror (did you mean has_errors?)</b>" in page
     assert 'href="?agent=desk">Take it out of the address' in page
     assert "Unknown filter" not in member_client.get("/p/acme/runs?agent=desk&view=all").text
-    for path in ("search?q=word&famly=tool", "replays?statos=failed"):
-        assert "Unknown filter <b>" in member_client.get(f"/p/acme/{path}").text
+
+
+@pytest.mark.parametrize(
+    ("page", "unknown", "left"),
+    [
+        ("runs", "has_eror=yes", "view=all"),
+        ("search", "famly=tool", ""),
+        ("sessions", "agent=desk", ""),
+        ("session", "id=s&form=json", "id=s"),
+        ("agents", "sort=cost", ""),
+        ("agent", "name=desk&versoin=2", "name=desk"),
+        ("compare", "a=a&chnged=on", "a=a"),
+        ("replays", "statos=failed", ""),
+        ("experiments", "status=failed", ""),
+        ("datasets", "name=mine", ""),
+        ("review", "state=open&asignee=me", "state=open"),
+        ("baselines", "revokd=on", ""),
+        ("inbox", "unread=1", ""),
+    ],
+)
+def test_each_page_names_a_filter_that_it_does_not_know(
+    member_client, make_run, page: str, unknown: str, left: str
+) -> None:
+    make_run("a", agent="desk", session_id="s")
+    told = member_client.get(f"/p/acme/{page}?{unknown}").text
+    assert "Unknown filter <b>" in told
+    assert f'href="?{left}">Take it out of the address' in told
+    assert "Unknown filter" not in member_client.get(f"/p/acme/{page}?{left}").text
 
 
 def test_a_chip_can_be_taken_off_and_keeps_the_rest() -> None:
