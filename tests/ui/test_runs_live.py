@@ -56,6 +56,10 @@ def test_a_reader_who_follows_goes_along_until_they_go_elsewhere(live, send) -> 
     live.keyboard.press("k")
     live.wait_for_selector("#effect[data-at='61']")
     expect(live.locator("#follow")).to_have_attribute("aria-pressed", "false")
+    live.go_back()  # following is one entry of the history, however far it went
+    live.wait_for_selector("#effect[data-at='62']")
+    live.go_back()
+    live.wait_for_selector("#effect[data-at='20']")
 
 
 def test_the_end_of_the_run_is_told_and_no_more_is_asked(live, send) -> None:
