@@ -97,6 +97,8 @@ def open_page(chromium, live_server, session_cookie) -> Iterator[Callable]:
 
     yield open_one
     for context in contexts:
+        for page in context.pages:  # a page may just be asking for its next step
+            page.unroute_all(behavior="wait")
         context.close()
     assert wrong == []
 
