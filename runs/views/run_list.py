@@ -115,6 +115,7 @@ def news(request: HttpRequest, slug: str) -> HttpResponse:
         "count": f"{NEW_COUNTED - 1 if count == NEW_COUNTED else count}{'+' if more else ''}",
         "some": bool(count),
         "first": form.query() or "view=all",
+        "oob": True,
     }
     return render(request, "runs/_news.html", context)
 

@@ -128,6 +128,18 @@ def test_htmx_gets_the_part(found, person):
     assert "<html" not in page and 'id="to-review" hx-swap-oob="true"' in page
 
 
+def test_what_pages_ask_by_themselves_brings_the_counts_of_the_rail(found, person):
+    ada = person()
+    count = '<span class="unread" id="to-review" hx-swap-oob="true"><b title="2 to review">2</b>'
+    news = text(ada.get("/p/acme/list/news?from=0", headers={"HX-Request": "true"}))
+    assert count in news and 'id="unread" hx-swap-oob="true"' in news
+    live = {"HX-Request": "true", "HX-Target": "live"}
+    assert count in text(ada.get(f"/p/acme/replays/{found.public_id}", headers=live), 286)
+    Replay.objects.filter(pk=found.pk).update(status="running", finished_at=None)
+    assert count not in text(ada.get(f"/p/acme/replays/{found.public_id}", headers=live))
+    assert 'id="to-review" hx-swap-oob' not in text(ada.get("/p/acme/runs"))
+
+
 def test_a_stranger_s_cluster_is_not_there(cluster, project, person):
     from runs.accounts.models import Project
 

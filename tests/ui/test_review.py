@@ -42,6 +42,18 @@ def two_people(open_page, make_member, differing):
     return pages
 
 
+def test_the_count_in_the_rail_follows_on_a_page_that_stays_open(two_people, differing):
+    ada, bob = two_people
+    count = ada.locator(".cluster").count()
+    bob.goto("/p/acme/runs")
+    expect(bob.locator("#to-review b")).to_have_text(str(count))
+    ada.keyboard.press("r")
+    expect(ada.locator("#to-review b")).to_have_text(str(count - 1))
+    bob.evaluate("htmx.trigger('#news', 'refresh')")
+    expect(bob.locator("#to-review b")).to_have_text(str(count - 1))
+    expect(bob.locator("#unread")).to_have_count(1)
+
+
 def test_they_decide_by_keys_and_none_overwrites_the_other(two_people, differing) -> None:
     ada, bob = two_people
     clusters = ada.locator(".cluster")
