@@ -74,11 +74,20 @@ def test_what_is_found_is_stepped_through_and_marked(nested) -> None:
     assert "q=quokka" in nested.url
 
 
+@pytest.mark.any_database
+def test_the_box_says_how_to_find_and_takes_a_click(nested) -> None:
+    box = nested.get_by_label("Find in all effects of this run")
+    box.fill("quokka")
+    nested.get_by_role("button", name="Find ↵").click()
+    expect(nested.locator("[data-hit]")).to_have_count(2)
+    expect(box).to_have_value("quokka")
+
+
 def test_without_scripts_finding_is_a_form_and_links(nested, open_page, make_member) -> None:
     plain = open_page(make_member("viewer"), java_script_enabled=False)
     plain.goto("/p/acme/runs/run?at=2&family=model")
     plain.get_by_label("Find in all effects of this run").fill("quokka")
-    plain.keyboard.press("Enter")
+    plain.get_by_role("button", name="Find ↵").click()
     plain.get_by_title("Next hit (n)").click()
     assert plain.locator("#effect").get_attribute("data-at") == "3"
     assert listed(plain) == ["1", "3", "5", "6"]
