@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
@@ -14,10 +15,10 @@ from replay import recording
 from replay.models import Replay, ReplayMode
 from replay.overriding import ROLES, text_of
 from replay.plan import CHECKED_CALLS, system_text
-from replay.questions import Question, read_question
+from replay.questions import read_question
 from rewyn_sdk.facts import as_list, as_object, request_history
 from runs.models import Effect, Family, Run
-from runs.refusals import Refused
+from runs.refusals import Mistakes, Refused
 
 NUMBERS = ("top_p", "max_tokens", "samples")
 SHOWN_MESSAGES = 60
@@ -99,7 +100,7 @@ def _add_messages(told: Recorded, seq: int, history: list[Any]) -> None:
 
 
 class ReplayForm:
-    """Reads the controls; `question` is None where `error` names what is wrong."""
+    """Reads the controls; `question` is None where `errors` name what is wrong."""
 
     def __init__(self, run: Run, given: QueryDict, known: Recorded) -> None:
         self.run, self.known = run, known
@@ -124,12 +125,11 @@ class ReplayForm:
         self.chooses_dangling = (self.dangling == "supply") != ("dangling_result" in given)
         self.message_text = unix(given.get("message_text", "")) if same else ""
         self.message_text = self.message_text or self.message_was
-        self.question: Question | None = None
-        self.error: Refused | None = None
-        try:
-            self.question = read_question(self._body())
-        except Refused as refusal:
-            self.error = refusal
+        mistakes = Mistakes()
+        self.question = mistakes.read(None, read_question, self._body(mistakes))
+        self.errors = mistakes.found
+        if self.errors:
+            self.question = None
 
     @property
     def replaces_system(self) -> bool:
@@ -164,20 +164,23 @@ class ReplayForm:
         pairs += [("dangling_result", self.dangling_result)] if self._supplies else []
         return pairs + ([("strict", "1")] if self.strict else [])
 
-    def _body(self) -> dict[str, Any]:
+    def _body(self, mistakes: Mistakes) -> dict[str, Any]:
+        """What the API would be sent; what cannot be written as that is left out, and told."""
+        read = mistakes.read
         body: dict[str, Any] = {"run": self.run.external_id, "strict": self.strict}
         if self.models:
             body["models"] = self.models
         if self.temperature:
-            body["temperature"] = number_of(self.temperature, "temperature")
+            body["temperature"] = read(None, number_of, self.temperature, "temperature")
         if self.replaces_system:
             body["system"] = self.system
         if self.top_p:
-            body["top_p"] = number_of(self.top_p, "top_p")
+            body["top_p"] = read(None, number_of, self.top_p, "top_p")
         if self.max_tokens:
-            body["max_tokens"] = whole_of(self.max_tokens, "max_tokens", "limit of tokens")
+            limit = read(None, whole_of, self.max_tokens, "max_tokens", "limit of tokens")
+            body["max_tokens"] = limit
         if self.samples:
-            body["samples"] = whole_of(self.samples, "samples", "number of samples")
+            body["samples"] = read(None, whole_of, self.samples, "samples", "number of samples")
         if self.tools_off:
             body["tools_off"] = self.tools_off
         if self.replaces_message:
@@ -187,7 +190,7 @@ class ReplayForm:
         elif self._supplies:
             body["dangling_result"] = self.dangling_result
         if self.calls != "all":
-            body["effects"] = self._effects()
+            body["effects"] = read(None, self._effects)
         return body
 
     @property
@@ -219,6 +222,21 @@ class ReplayForm:
             inside = [seq for seq in self.known.seqs if first <= seq <= last]
             wanted.update(inside if match[2] else [first])
         return sorted(wanted)
+
+
+CONTROLS = {"model": "models", "dangling_result": "dangling"}
+"""Fields of the API that a control of another name asks for."""
+
+
+def beside(wrong: Iterable[tuple[str | None, str]]) -> dict[str, list[str]]:
+    """What is wrong, as (field, message), by the control that it is told beside."""
+    told: dict[str, list[str]] = {}
+    for of, message in wrong:
+        name = (of or "").partition(".")[0]
+        said = told.setdefault(CONTROLS.get(name, name), [])
+        if message not in said:
+            said.append(message)
+    return told
 
 
 def again(replay: Replay) -> str:

@@ -32,7 +32,7 @@ from rewyn_sdk.facts import as_list, as_object, request_history
 from runs.messages.loose import number
 from runs.models import Effect, Family, Run
 from runs.prices import cost_of
-from runs.refusals import Refused
+from runs.refusals import Refused, SeveralRefused
 from runs.usage import Usage
 
 SAYS = {
@@ -57,6 +57,13 @@ def make_plan(
     if question.mode == "reconstruct":
         return None, _reconstruct(run)
     return _Prompt(run, question, candidate).plan()
+
+
+def refuse(errors: Sequence[dict[str, Any]]) -> None:
+    """Raises SeveralRefused if plans have any `errors`."""
+    if errors:
+        told = (Refused(one["code"], one["message"], one.get("field")) for one in errors)
+        raise SeveralRefused(told)
 
 
 def _reconstruct(run: Run) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What somebody asks a replay to do, read from the body of `POST /api/v1/replays`. Pure.
 
-Every mistake is a `Refused` with a code and the field at fault.
+Every mistake is a `Refused` with a code and the field at fault; all of them are told at once.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from runs.messages.loose import clean
-from runs.refusals import Refused
+from runs.refusals import Mistakes, Refused
 
 MODES = ("reconstruct", "prompt", "execute")
 FIELDS = frozenset(
@@ -128,28 +128,36 @@ class Question:
 
 
 def read_question(body: Any) -> Question:
-    """The question in a decoded body; Refused where it is none."""
+    """The question in a decoded body; SeveralRefused where it is none."""
     if not isinstance(body, dict):
         raise Refused("invalid", "Send a JSON object.")
-    unknown = sorted(body.keys() - FIELDS)
-    if unknown:
-        name = clean(unknown[0][:SHOWN_NAME])
-        raise Refused("unknown_field", f"There is no field `{name}`.", field=name)
-    candidates = _candidates(body)
+    mistakes = Mistakes()
+    read = mistakes.read
+    read(None, _known, body)
+    candidates = read((), _candidates, body)
     controls = Controls(
-        number(body.get("temperature"), "temperature", MAX_TEMPERATURE),
-        _words(body.get("system"), "system"),
-        _effects(body.get("effects")),
-        flag(body.get("strict"), "strict"),
-        number(body.get("top_p"), "top_p", 1.0),
-        _max_tokens(body.get("max_tokens")),
-        _message(body.get("message")),
-        _tools_off(body.get("tools_off")),
-        *_dangling(body),
-        _samples(body.get("samples")),
+        read(None, number, body.get("temperature"), "temperature", MAX_TEMPERATURE),
+        read(None, _words, body.get("system"), "system"),
+        read(None, _effects, body.get("effects")),
+        read(False, flag, body.get("strict"), "strict"),
+        read(None, number, body.get("top_p"), "top_p", 1.0),
+        read(None, _max_tokens, body.get("max_tokens")),
+        read(None, _message, body.get("message")),
+        read((), _tools_off, body.get("tools_off")),
+        *read((None, None), _dangling, body),
+        read(1, _samples, body.get("samples")),
     )
-    mode, plan_only = _mode(body, candidates, controls), flag(body.get("plan_only"), "plan_only")
-    return Question(_run(body.get("run")), mode, candidates, controls, plan_only)
+    mode = read("", _mode, body, candidates, controls)
+    plan_only = read(False, flag, body.get("plan_only"), "plan_only")
+    run = read("", _run, body.get("run"))
+    mistakes.end()
+    return Question(run, mode, candidates, controls, plan_only)
+
+
+def _known(body: dict[str, Any]) -> None:
+    for unknown in sorted(body.keys() - FIELDS):
+        name = clean(unknown[:SHOWN_NAME])
+        raise Refused("unknown_field", f"There is no field `{name}`.", field=name)
 
 
 def mode_of(candidates: tuple[Candidate, ...], controls: Controls) -> str:

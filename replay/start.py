@@ -11,10 +11,9 @@ from replay.experiments.asked import Wanted
 from replay.experiments.opening import open_experiment
 from replay.jobs import Asker
 from replay.models import Experiment, Replay
-from replay.plan import make_plan
+from replay.plan import make_plan, refuse
 from replay.questions import Candidate, Question
 from runs.models import Run
-from runs.refusals import Refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +55,10 @@ def plans(run: Run, question: Question) -> list[Planned]:
 def start(run: Run, question: Question, asker: Asker) -> Started:
     """Queue what was asked for, if every plan can be carried out.
 
-    Raises Refused with the first error of a plan.
+    Raises SeveralRefused with the errors of all plans.
     """
     planned = plans(run, question)
-    for one in planned:
-        for error in one.plan["errors"]:
-            raise Refused(error["code"], error["message"], error.get("field"))
+    refuse([error for one in planned for error in one.plan["errors"]])
     return start_planned(run, planned, asker)
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
+
+Read = TypeVar("Read")
+Instead = TypeVar("Instead")
 
 
 class Refused(Exception):
@@ -16,6 +20,45 @@ class Refused(Exception):
     def __init__(self, code: str, message: str, field: str | None = None, **extra: Any) -> None:
         super().__init__(message)
         self.code, self.message, self.field, self.extra = code, message, field, extra
+
+    @property
+    def each(self) -> tuple[Refused, ...]:
+        """Everything that is wrong, this one first."""
+        return (self,)
+
+
+class SeveralRefused(Refused):
+    """All that is wrong with a request: it reads as the first, `errors` of the answer has each."""
+
+    def __init__(self, refusals: Iterable[Refused]) -> None:
+        known = {(one.code, one.message, one.field): one for r in refusals for one in r.each}
+        first, *_ = self._each = tuple(known.values())
+        told = [dict(zip(("code", "message", "field"), mark, strict=True)) for mark in known]
+        super().__init__(first.code, first.message, first.field, **first.extra, errors=told)
+
+    @property
+    def each(self) -> tuple[Refused, ...]:
+        return self._each
+
+
+class Mistakes:
+    """What is wrong with one thing that was sent: it is read to its end, all is told at once."""
+
+    def __init__(self) -> None:
+        self.found: list[Refused] = []
+
+    def read(self, instead: Instead, reader: Callable[..., Read], *args: Any) -> Read | Instead:
+        """What `reader` gives; where it refuses, that is kept and `instead` is gone on with."""
+        try:
+            return reader(*args)
+        except Refused as refusal:
+            self.found.extend(refusal.each)
+            return instead
+
+    def end(self) -> None:
+        """Raises SeveralRefused if anything was wrong."""
+        if self.found:
+            raise SeveralRefused(self.found)
 
 
 class ItemRefused(Refused):

@@ -1,6 +1,6 @@
 """What somebody asks an experiment to be, read from the body of `POST /api/v1/experiments`. Pure.
 
-Every mistake is a `Refused` with a code and the field at fault.
+Every mistake is a `Refused` with a code and the field at fault; all of them are told at once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from replay.questions import (
 )
 from rewyn_sdk import canonical_bytes
 from runs.messages.loose import clean
-from runs.refusals import Refused
+from runs.refusals import Mistakes, Refused, SeveralRefused
 
 MAX_RUNS = 1000
 MAX_CANDIDATES = MAX_MODELS
@@ -64,19 +64,30 @@ class Asked:
 
 
 def read_asked(body: Any) -> Asked:
-    """The experiment in a decoded body; Refused where it is none."""
-    _only(body, FIELDS)
+    """The experiment in a decoded body; SeveralRefused where it is none."""
+    mistakes = Mistakes()
+    read = mistakes.read
+    read(None, _only, body, FIELDS)
+    if not isinstance(body, dict):
+        mistakes.end()
+    runs, dataset = read(((), ""), _of_what, body)
+    asked = Asked(
+        candidates=read((), read_candidates, body),
+        runs=runs,
+        dataset=dataset,
+        name=read("", _text, body, "name"),
+        gate=read(Gate(), read_gate, body.get("gate")),
+        plan_only=read(False, flag, body.get("plan_only"), "plan_only"),
+    )
+    mistakes.end()
+    return asked
+
+
+def _of_what(body: dict[str, Any]) -> tuple[tuple[str, ...], str]:
     runs, dataset = _runs(body.get("runs")), _text(body, "dataset")
     if bool(runs) == bool(dataset):
         raise Refused("invalid", "Name either `runs` or a `dataset`.", "runs")
-    return Asked(
-        candidates=read_candidates(body),
-        runs=runs,
-        dataset=dataset,
-        name=_text(body, "name"),
-        gate=read_gate(body.get("gate")),
-        plan_only=flag(body.get("plan_only"), "plan_only"),
-    )
+    return runs, dataset
 
 
 def read_more(body: Any) -> tuple[tuple[Wanted, ...], bool]:
@@ -95,7 +106,13 @@ def read_candidates(body: dict[str, Any]) -> tuple[Wanted, ...]:
         raise Refused("invalid", "Name either `models` or `candidates`.", "models")
     if not isinstance(listed, list) or not 0 < len(listed) <= MAX_CANDIDATES:
         raise Refused("invalid", f"Send a list of 1 to {MAX_CANDIDATES} candidates.", name)
-    found = [_candidate(one, shared, f"{name}.{at}") for at, one in enumerate(listed)]
+    mistakes = Mistakes()
+    found = [
+        wanted
+        for at, one in enumerate(listed)
+        if (wanted := mistakes.read(None, _candidate, one, shared, f"{name}.{at}"))
+    ]
+    mistakes.end()
     return tuple({one.mark: one for one in found}.values())
 
 
@@ -105,11 +122,21 @@ def _candidate(given: Any, shared: dict[str, Any], where: str) -> Wanted:
     try:
         question = read_question({"run": "-", **shared, **own})
     except Refused as refusal:
-        told = f"{where}.{refusal.field}" if isinstance(given, dict) else where
-        raise Refused(refusal.code, refusal.message, told) from None
+        told = (_placed(one, given, where) for one in refusal.each)
+        raise SeveralRefused(told) from None
     if not question.candidates:
         raise Refused("invalid", "A candidate names its `model` as `provider:model`.", where)
     return Wanted(question.candidates[0], question.controls)
+
+
+def _placed(wrong: Refused, given: Any, where: str) -> Refused:
+    """The same mistake by where it stands: with this candidate, or beside all of them."""
+    field = wrong.field
+    if not isinstance(given, dict):
+        field = where if field == "model" else field
+    elif field in given:
+        field = f"{where}.{field}"
+    return Refused(wrong.code, wrong.message, field)
 
 
 def _only(body: Any, allowed: frozenset[str] | set[str], where: str = "") -> None:

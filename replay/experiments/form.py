@@ -9,11 +9,11 @@ from django.http import QueryDict
 from replay.experiments.asked import Wanted, read_candidates, read_name
 from replay.experiments.gate import Gate, read_gate
 from replay.forms import number_of, unix, whole_of
-from runs.refusals import Refused
+from runs.refusals import Mistakes
 
 
 class ExperimentForm:
-    """Reads the controls; `error` names what is wrong, and then there are no candidates."""
+    """Reads the controls; `errors` name what is wrong, and then there are no candidates."""
 
     def __init__(self, given: QueryDict) -> None:
         self.models = [model.strip() for model in given.getlist("model") if model.strip()]
@@ -26,34 +26,36 @@ class ExperimentForm:
         self.no_errors = given.get("no_errors") == "1"
         self.candidates: tuple[Wanted, ...] = ()
         self.gate = Gate()
-        self.error: Refused | None = None
-        try:
-            self._read()
-        except Refused as refusal:
-            self.candidates, self.error = (), refusal
+        mistakes = Mistakes()
+        self._read(mistakes)
+        self.errors = mistakes.found
+        if self.errors:
+            self.candidates = ()
 
-    def _read(self) -> None:
+    def _read(self, mistakes: Mistakes) -> None:
+        read = mistakes.read
         if self.name:
-            read_name(self.name)
-        self.gate = read_gate(self._gate())
+            read("", read_name, self.name)
+        self.gate = read(Gate(), read_gate, self._gate(mistakes))
+        changed = self._overrides(mistakes)
         if self.models:
-            self.candidates = read_candidates({"models": self.models, **self._overrides()})
+            self.candidates = read((), read_candidates, {"models": self.models, **changed})
 
-    def _overrides(self) -> dict[str, Any]:
-        asked: dict[str, Any] = {}
+    def _overrides(self, mistakes: Mistakes) -> dict[str, Any]:
+        read, asked = mistakes.read, dict[str, Any]()
         if self.temperature:
-            asked["temperature"] = number_of(self.temperature, "temperature")
+            asked["temperature"] = read(None, number_of, self.temperature, "temperature")
         if self.samples:
-            asked["samples"] = whole_of(self.samples, "samples", "number of samples")
+            asked["samples"] = read(None, whole_of, self.samples, "samples", "number of samples")
         return {**asked, "system": self.system} if self.system else asked
 
-    def _gate(self) -> dict[str, Any]:
+    def _gate(self, mistakes: Mistakes) -> dict[str, Any]:
         """Percents, as a person writes them, as the shares the gate has."""
         asked: dict[str, Any] = {"no_errors": self.no_errors}
         if self.min_same:
-            asked["min_same"] = number_of(self.min_same.rstrip("% "), "gate.min_same") / 100
+            asked["min_same"] = mistakes.read(None, _share, self.min_same, "gate.min_same")
         if self.max_cost:
-            asked["max_cost_ratio"] = number_of(self.max_cost.rstrip("% "), "gate.max_cost") / 100
+            asked["max_cost_ratio"] = mistakes.read(None, _share, self.max_cost, "gate.max_cost")
         return asked
 
     def inputs(self) -> list[tuple[str, str]]:
@@ -62,3 +64,7 @@ class ExperimentForm:
         texts = ("temperature", "samples", "system", "name", "min_same", "max_cost")
         pairs += [(name, getattr(self, name)) for name in texts if getattr(self, name)]
         return pairs + ([("no_errors", "1")] if self.no_errors else [])
+
+
+def _share(text: str, field: str) -> float:
+    return number_of(text.rstrip("% "), field) / 100

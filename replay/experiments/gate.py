@@ -8,7 +8,7 @@ from typing import Any
 
 from replay.questions import flag, number
 from runs.messages.loose import clean
-from runs.refusals import Refused
+from runs.refusals import Mistakes, Refused
 from runs.strangers import only
 
 MAX_RATIO = 1_000_000.0
@@ -39,7 +39,7 @@ FIELDS = ("min_same", "max_cost_ratio", "no_errors")
 
 
 def read_gate(value: Any) -> Gate:
-    """The gate in a decoded body; Refused where it is none."""
+    """The gate in a decoded body; SeveralRefused where it is none."""
     if value is None:
         return Gate()
     if not isinstance(value, Mapping):
@@ -47,11 +47,14 @@ def read_gate(value: Any) -> Gate:
     for name in sorted(map(str, value.keys() - set(FIELDS))):
         told = clean(name[:100])
         raise Refused("unknown_field", f"A gate has no `{told}`.", f"gate.{told}")
-    return Gate(
-        number(value.get("min_same"), "min_same", 1.0, "gate.min_same"),
-        number(value.get("max_cost_ratio"), "max_cost_ratio", MAX_RATIO, "gate.max_cost_ratio"),
-        flag(value.get("no_errors"), "no_errors", "gate.no_errors"),
+    mistakes, ratio = Mistakes(), "max_cost_ratio"
+    gate = Gate(
+        mistakes.read(None, number, value.get("min_same"), "min_same", 1.0, "gate.min_same"),
+        mistakes.read(None, number, value.get(ratio), ratio, MAX_RATIO, f"gate.{ratio}"),
+        mistakes.read(False, flag, value.get("no_errors"), "no_errors", "gate.no_errors"),
     )
+    mistakes.end()
+    return gate
 
 
 def read_query(given: Mapping[str, str], kept: Mapping[str, Any]) -> Gate:

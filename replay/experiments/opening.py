@@ -16,7 +16,7 @@ from replay.experiments.models import Cell, Dataset, ExperimentCandidate, Experi
 from replay.experiments.planning import Plan
 from replay.jobs import Asker
 from replay.models import Experiment, Replay, ReplayMode
-from replay.plan import SAYS
+from replay.plan import SAYS, refuse
 from rewyn_sdk import canonical_bytes
 from runs import bulk
 from runs.accounts.models import Project
@@ -39,17 +39,12 @@ def start(
 ) -> tuple[Experiment, bool]:
     """Queue all of a plan; asking again while it goes on gives the one that is there (and False).
 
-    Raises Refused with the first error of the plan.
+    Raises SeveralRefused with the errors of the plan.
     """
-    _refuse_errors(plan)
+    refuse(plan.errors)
     return open_experiment(
         project, plan.runs, plan.candidates, asker, name=name, gate=gate, dataset=dataset
     )
-
-
-def _refuse_errors(plan: Plan) -> None:
-    for error in plan.errors:
-        raise Refused(error["code"], error["message"], error.get("field"))
 
 
 def open_experiment(
@@ -108,9 +103,9 @@ def _fingerprint(runs: Sequence[Run], candidates: Sequence[Wanted]) -> str:
 def add(experiment: Experiment, plan: Plan, asker: Asker) -> int:
     """Give an experiment more columns; how many were new. Those it has are not asked again.
 
-    Raises Refused with the first error of the plan, and where the experiment is full.
+    Raises SeveralRefused with the errors of the plan, and Refused where the experiment is full.
     """
-    _refuse_errors(plan)
+    refuse(plan.errors)
     with bulk.turn():
         mine = Experiment.objects.filter(pk=experiment.pk)
         # An UPDATE locks the row: two who add at once do it one after the other.

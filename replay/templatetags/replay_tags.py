@@ -20,6 +20,16 @@ from runs.steps.timeline import lane_of
 
 register = template.Library()
 
+
+@register.simple_tag(takes_context=True)
+def wrong_at(context: template.Context, control: str) -> str:
+    """What is wrong with a control of a form, to stand beside it; by itself (`oob`) it takes the
+    place of the one on the page."""
+    told = clean(" ".join(context["wrong"].get(control, ())))
+    swap = mark_safe(' hx-swap-oob="true"') if context.get("oob") else ""
+    return format_html('<div class="wrong" id="wrong-{}"{}>{}</div>', control, swap, told)
+
+
 _STATUS_TONES = {"succeeded": "ok", "failed": "bad", "partial": "warn", "cancelled": "warn"}
 CLASS_TONES = {
     Difference.SAME: "ok",

@@ -16,15 +16,18 @@ from replay.experiments.form import ExperimentForm
 from replay.experiments.models import Dataset
 from replay.experiments.opening import add, start
 from replay.experiments.reading import dataset_of, not_there, runs_in, runs_there
+from replay.forms import beside
 from replay.jobs import Asker
 from replay.project_providers.catalog import catalog_of
 from replay.views.experiments import get_experiment_or_404
-from replay.views.form import suggested
+from replay.views.form import said, suggested
 from runs.access import get_project_or_404, signed_in
 from runs.accounts.models import Project, Role
 from runs.models import Run
-from runs.refusals import Refused
+from runs.refusals import Refused, SeveralRefused
 
+OF_CANDIDATES, OF_EXPERIMENT = ("models", "temperature", "samples", "system"), ("name", "gate")
+"""Controls beside each of which the form has room for what is wrong with it."""
 TITLES = 8
 TEMPLATE = "replay/experiment_new.html"
 
@@ -47,7 +50,7 @@ def new_experiment(request: HttpRequest, slug: str) -> HttpResponse:
             )  # fmt: skip
             return redirect("replay:experiment", slug, started.public_id)
         except Refused as refusal:
-            messages.error(request, refusal.message)
+            messages.error(request, said(refusal))
     return _shown(request, project, form, runs, {"dataset": dataset})
 
 
@@ -65,7 +68,7 @@ def more_candidates(request: HttpRequest, slug: str, experiment_id: str) -> Http
                 messages.info(request, "These candidates are in it already.")
             return redirect("replay:experiment", slug, experiment_id)
         except Refused as refusal:
-            messages.error(request, refusal.message)
+            messages.error(request, said(refusal))
     return _shown(request, experiment.project, form, runs, {"experiment": experiment})
 
 
@@ -86,8 +89,8 @@ def _chosen(
 
 
 def _candidates(form: ExperimentForm) -> Any:
-    if form.error is not None:
-        raise form.error
+    if form.errors:
+        raise SeveralRefused(form.errors)
     if not form.candidates:
         raise Refused("invalid", "Name a model to ask.", "models")
     return form.candidates
@@ -101,20 +104,24 @@ def _shown(
     more: dict[str, Any],
 ) -> HttpResponse:
     """The form with the plan of what it says now; a POST that comes here was refused."""
-    plan, refusal = None, form.error
+    plan, refusals = None, form.errors
     if form.candidates and runs:
         try:
             plan = planning.make(project, runs, form.candidates)
         except Refused as error:
-            refusal = error
+            refusals = [error]
+    wrong = [(one.field, one.message) for one in refusals]
+    wrong += [(error["field"], error["message"]) for error in plan.errors] if plan else []
     context = {
         "form": form,
         "runs": runs,
         "titles": runs[:TITLES],
         "untold": len(runs) - TITLES,
         "plan": plan.shown if plan else None,
-        "refusal": refusal,
-        "can_start": plan is not None and not plan.errors and refusal is None,
+        "refusals": refusals,
+        "wrong": beside(wrong),
+        "controls": OF_CANDIDATES + (() if "experiment" in more else OF_EXPERIMENT),
+        "can_start": plan is not None and not plan.errors and not refusals,
         "suggested": suggested(project, catalog_of(project.pk)),
         **more,
     }

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
-from replay.forms import Recorded, ReplayForm, recorded
+from replay.forms import Recorded, ReplayForm, beside, recorded
 from replay.jobs import Asker
 from replay.models import Replay
 from replay.project_providers.catalog import Catalog, catalog_of
@@ -20,8 +20,11 @@ from replay.start import Planned, plans, start
 from runs.access import get_run_or_404, signed_in
 from runs.accounts.models import Project, Role
 from runs.models import Run
-from runs.refusals import Refused
+from runs.refusals import Refused, SeveralRefused
 
+CONTROLS = ("models", "temperature", "top_p", "max_tokens", "system", "message", "tools_off",
+            "dangling", "effects", "samples")  # fmt: skip
+"""Beside each of them the form has room for what is wrong with it."""
 SUGGESTED = 20
 FAKE_MODELS = (
     "fake:steady",
@@ -55,10 +58,10 @@ def _start(request: HttpRequest, run: Run, form: ReplayForm) -> HttpResponse:
     slug = run.project.slug
     try:
         if form.question is None:
-            raise form.error or Refused("invalid", "This cannot be replayed.")
+            raise SeveralRefused(form.errors)
         started = start(run, form.question, Asker(user=signed_in(request)))
     except Refused as refusal:
-        messages.error(request, refusal.message)
+        messages.error(request, said(refusal))
         return render(
             request, "replay/replay_form.html", _context(run, form, form.known), status=422
         )
@@ -67,16 +70,25 @@ def _start(request: HttpRequest, run: Run, form: ReplayForm) -> HttpResponse:
     return redirect("replay:detail", slug, started.replays[0].public_id)
 
 
+def said(refusal: Refused) -> str:
+    """In one line; each of several mistakes stands beside its control."""
+    more = len(refusal.each) - 1
+    return refusal.message + (f" And {more} more to mend." if more else "")
+
+
 def _context(run: Run, form: ReplayForm, known: Recorded) -> dict[str, Any]:
     planned = plans(run, form.question) if form.question else []
     catalog = catalog_of(run.project_id)
     errors = [error for one in planned for error in one.plan["errors"]]
+    wrong = [(one.field, one.message) for one in form.errors]
+    wrong += [(error.get("field"), error["message"]) for error in errors]
     return {
         "run": run,
         "form": form,
         "known": known,
         "planned": planned,
-        "errors": errors,
+        "wrong": beside(wrong),
+        "controls": CONTROLS,
         "swaps_message": form.chooses_message,
         "swaps_dangling": form.chooses_dangling or not form.dangling,
         "dangling": bool(form.dangling) or any(map(_has_open_calls, planned)),

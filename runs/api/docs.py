@@ -20,10 +20,16 @@ from runs.models import EffectStatus, Family, RunStatus
 Decorator = Callable[[Any], Any]
 
 
-class ErrorDetail(serializers.Serializer[Any]):
+class Mistake(serializers.Serializer[Any]):
     code = serializers.CharField(help_text="A stable name to test for.")
     message = serializers.CharField()
     field = serializers.CharField(allow_null=True, help_text="The member at fault.")
+
+
+class ErrorDetail(Mistake):
+    errors = Mistake(  # type: ignore[assignment]
+        many=True, required=False, help_text="Each mistake, where all are looked for."
+    )
 
 
 class Error(serializers.Serializer[Any]):

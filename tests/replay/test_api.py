@@ -192,6 +192,29 @@ def test_what_is_wrong_is_named(run, post, body, status, code, field):
     assert (answered, answer["error"]["code"], answer["error"]["field"]) == (status, code, field)
 
 
+def test_everything_that_is_wrong_is_named_at_once(run, post):
+    body = {"run": "run-1", "models": ["gpt"], "temperature": 9, "samples": 0, "effects": [],
+            "dangling": "keep", "colour": 1}  # fmt: skip
+    status, answer = post(**body)
+    named = [(one["code"], one["field"]) for one in answer["error"]["errors"]]
+    assert named == [
+        ("unknown_field", "colour"), ("invalid", "models"), ("invalid", "temperature"),
+        ("invalid", "effects"), ("invalid", "dangling"), ("invalid", "samples"),
+    ]  # fmt: skip
+    assert (status, answer["error"]["field"]) == (422, "colour")
+    assert answer["error"]["errors"][2]["message"] == "`temperature` is a number from 0 to 2."
+
+
+def test_what_no_plan_can_carry_out_is_named_at_once(run, post):
+    message = {"effect": 2, "index": 99, "text": "Hail?"}
+    _, answer = post(run="run-1", models=["martian:a"], effects=[3], message=message)
+    named = [(one["code"], one["field"]) for one in answer["error"]["errors"]]
+    assert named == [
+        ("not_a_model_call", "effects"), ("message_not_found", "message"),
+        ("unknown_provider", "models"),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"[" * 10_000, b'{"run": NaN}'])
 def test_a_body_that_is_no_json_is_refused(run, api, body):
     answer = api("POST", "/api/v1/replays", body)

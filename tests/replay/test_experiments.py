@@ -430,6 +430,18 @@ BAD = [
 ]  # fmt: skip
 
 
+def test_all_that_is_wrong_with_an_experiment_is_named_at_once(runs, fake, call):
+    body = {"runs": [5], "candidates": ["gpt", {"model": A, "temperature": 9, "samples": 0}],
+            "top_p": 7, "name": "", "gate": {"min_same": 2, "no_errors": "yes"},
+            "until": 1}  # fmt: skip
+    status, answer = call("POST", "experiments", **body)
+    assert [one["field"] for one in answer["error"]["errors"]] == [
+        "until", "runs.0", "candidates.0", "top_p", "candidates.1.temperature",
+        "candidates.1.samples", "name", "gate.min_same", "gate.no_errors",
+    ]  # fmt: skip
+    assert (status, fake.asked, Experiment.objects.count()) == (422, [], 0)
+
+
 @pytest.mark.parametrize(("body", "status", "field"), BAD)
 def test_what_is_no_experiment_is_refused_at_its_field(runs, fake, call, body, status, field):
     found, answer = call("POST", "experiments", **body)

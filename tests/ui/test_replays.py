@@ -48,6 +48,30 @@ def test_the_plan_follows_the_controls_and_so_does_the_address(page, fake):
     assert fake.asked == []
 
 
+@pytest.mark.parametrize("where", ["runs/trip/replay?model=openai:a", "experiments/new?run=trip"])
+def test_each_mistake_stands_beside_its_control_until_it_is_mended(page, where: str):
+    page.goto(f"/p/acme/{where}")
+    wrong = page.locator(".wrong:visible")
+    expect(wrong).to_have_count(0)
+    page.locator("#model-0").fill("gpt")
+    page.locator("#temperature").fill("warm")
+    page.locator("#samples").fill("99")
+    expect(wrong).to_have_text(
+        ["A model is written as `provider:model`.", "The temperature is a number, not “warm”.",
+         "The number of samples is a whole number from 1 to 20."]
+    )  # fmt: skip
+    expect(page.locator("#plan [role=alert] .note")).to_have_count(3)
+    expect(page.locator("#go")).to_be_disabled()
+    page.locator("#temperature").fill("0.5")
+    expect(wrong).to_have_count(2)
+    page.reload()
+    expect(wrong).to_have_count(2)
+    page.locator("#model-0").fill("openai:a")
+    page.locator("#samples").fill("2")
+    expect(wrong).to_have_count(0)
+    expect(page.locator("#go")).to_be_enabled()
+
+
 def test_what_is_changed_while_a_plan_is_made_is_planned_next(page):
     waiting = []
     page.goto("/p/acme/runs/trip/replay?model=openai:a")
