@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlencode
 
 from django import template
@@ -25,9 +26,18 @@ register = template.Library()
 def wrong_at(context: template.Context, control: str) -> str:
     """What is wrong with a control of a form, to stand beside it; by itself (`oob`) it takes the
     place of the one on the page."""
-    told = clean(" ".join(context["wrong"].get(control, ())))
+    told = ticked(" ".join(context["wrong"].get(control, ())))
     swap = mark_safe(' hx-swap-oob="true"') if context.get("oob") else ""
     return format_html('<div class="wrong" id="wrong-{}"{}>{}</div>', control, swap, told)
+
+
+@register.filter
+def ticked(message: str) -> str:
+    """A message of the API on a page: what stands in `ticks` is code."""
+    return mark_safe(_TICKED.sub(r"<code>\1</code>", escape(clean(message))))
+
+
+_TICKED = re.compile(r"`([^`]+)`")
 
 
 _STATUS_TONES = {"succeeded": "ok", "failed": "bad", "partial": "warn", "cancelled": "warn"}

@@ -19,8 +19,8 @@ pytestmark = [
 ]
 
 OVERHANGING = """() => {
-    const inside = (one) => one.closest(".pane, .planner, main").getBoundingClientRect();
-    const seen = "main :is(.tabs a, .chip, .hint, .field, .outcomes td, dd)";
+    const inside = (one) => one.closest(".pane, .list, .planner, main").getBoundingClientRect();
+    const seen = "main :is(.tabs a, .chip, .hint, .field, .find .btn, .outcomes td, dd)";
     const all = [...document.querySelectorAll(seen)].filter((one) => one.checkVisibility());
     return all
         .filter((one) => one.getBoundingClientRect().right > inside(one).right + 1)
@@ -104,6 +104,16 @@ def test_a_phone_can_replay_tools_with_long_names(page, altered_log) -> None:
     assert overhanging(page) == []
     page.goto("/p/acme/runs/sql-tool-errors/replay?model=openai:" + "m" * 90)
     assert overhanging(page) == []
+
+
+def test_tables_of_keys_and_members_are_no_wider_than_a_phone(
+    transactional_db, open_page, make_member, api_key
+) -> None:
+    page = open_page(make_member("owner"))
+    resized(page, 420)
+    for path in ("keys", "members"):
+        page.goto(f"/p/acme/{path}")
+        assert (path, overhanging(page)) == (path, [])
 
 
 def test_long_names_of_files_do_not_widen_the_import(page, shared, tmp_path) -> None:
