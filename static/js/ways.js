@@ -8,7 +8,7 @@
   const NEIGHBOURS = ["way-forward", "way-back"];
   const idle = window.requestIdleCallback ?? setTimeout;
   let told = ""; // the way, where what asks for the step knows it
-  let step = null; // the one on its way or on show: {way, path, goesOn, shown}
+  let step = null; // the one on its way or on show: {way, path, same, quick, shown}
   let ahead = null; // {path, since, text, stop}
 
   const seqIn = (path) => new URL(path, location.href).searchParams.get("at");
@@ -33,8 +33,8 @@
     const way = told || wayOf(detail.elt, path);
     told = "";
     const now = performance.now();
-    const goesOn = step && way && kind(way) === kind(step.way);
-    step = { way, path, goesOn: goesOn && (now - step.shown < QUICK ? "quickly" : "slowly") };
+    const same = Boolean(step && way && kind(way) === kind(step.way));
+    step = { way, path, same, quick: same && now - step.shown < QUICK };
     if (ahead?.path === path && now - ahead.since < FRESH) answer(detail.xhr, ahead);
     else drop();
     ahead = null;
@@ -43,7 +43,7 @@
   /* A reader who follows a run that goes on is taken along: that is one entry too. */
   document.addEventListener("htmx:beforeHistoryUpdate", ({ detail }) => {
     if (detail.target?.id !== "effect" || !step) return;
-    if (step.goesOn === "quickly" || (step.goesOn && following())) detail.history.type = "replace";
+    if (step.quick || (step.same && following())) detail.history.type = "replace";
   });
 
   document.addEventListener("htmx:afterSettle", ({ target }) => {
