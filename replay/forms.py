@@ -258,12 +258,13 @@ def again(replay: Replay) -> str:
     return urlencode(pairs + ([("strict", "1")] if asked.get("strict") else []))
 
 
-def number_of(text: str, name: str) -> float:
+def number_of(text: str, field: str, what: str = "") -> float:
     """A number as a person writes it; Refused where it is none."""
     try:
         return float(text.replace(",", "."))
     except ValueError:
-        raise Refused("invalid", f"The {name} is a number, not “{text[:40]}”.", name) from None
+        told = f"The {what or field} is a number, not “{text[:40]}”."
+        raise Refused("invalid", told, field) from None
 
 
 def whole_of(text: str, field: str, what: str) -> int:

@@ -7,9 +7,9 @@ from typing import Any
 from django.http import QueryDict
 
 from replay.experiments.asked import Wanted, read_candidates, read_name
-from replay.experiments.gate import Gate, read_gate
+from replay.experiments.gate import MAX_RATIO, Gate, read_gate
 from replay.forms import number_of, unix, whole_of
-from runs.refusals import Mistakes
+from runs.refusals import Mistakes, Refused
 
 
 class ExperimentForm:
@@ -52,10 +52,11 @@ class ExperimentForm:
     def _gate(self, mistakes: Mistakes) -> dict[str, Any]:
         """Percents, as a person writes them, as the shares the gate has."""
         asked: dict[str, Any] = {"no_errors": self.no_errors}
+        read = mistakes.read
         if self.min_same:
-            asked["min_same"] = mistakes.read(None, _share, self.min_same, "gate.min_same")
+            asked["min_same"] = read(None, _share, self.min_same, 1, "gate.min_same")
         if self.max_cost:
-            asked["max_cost_ratio"] = mistakes.read(None, _share, self.max_cost, "gate.max_cost")
+            asked["max_cost_ratio"] = read(None, _share, self.max_cost, MAX_RATIO, "gate.max_cost")
         return asked
 
     def inputs(self) -> list[tuple[str, str]]:
@@ -66,5 +67,8 @@ class ExperimentForm:
         return pairs + ([("no_errors", "1")] if self.no_errors else [])
 
 
-def _share(text: str, field: str) -> float:
-    return number_of(text.rstrip("% "), field) / 100
+def _share(text: str, most: float, field: str) -> float:
+    share = number_of(text.rstrip("% "), field, "share") / 100
+    if not 0 <= share <= most:
+        raise Refused("invalid", f"The share is from 0 to {most * 100:,.0f} %.", field)
+    return share

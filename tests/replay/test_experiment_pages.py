@@ -65,6 +65,14 @@ def test_several_selected_runs_lead_to_the_form(runs, member_client):
     assert "<b>2</b> runs" in answer.content.decode()
 
 
+def test_a_gate_is_corrected_in_the_percents_it_is_written_in(runs, page):
+    wrong = page(f"{NEW}?run=r1&model=openai:a&min_same=200&max_cost=lots&samples=0")
+    gate = "The share is from 0 to 100 %. The share is a number, not “lots”."
+    assert f'<div class="wrong" id="wrong-gate">{gate}</div>' in wrong
+    assert '<div class="wrong" id="wrong-samples">The number of samples is a whole' in wrong
+    assert '<div class="wrong" id="wrong-name"></div>' in wrong
+
+
 def test_the_plan_is_shown_before_anything_is_sent(runs, page):
     plan = page(f"{NEW}?run=r1&run=r2&model=openai:a&model=openai:b", HX_Request="true")
     assert "Start 4 calls" in plan
