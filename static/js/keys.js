@@ -30,7 +30,10 @@
     const opens = list.dataset.rows === "open";
     if (!next || (opens && (!from || apart(from, next) || fresh(next)))) return false;
     mark(list, next);
-    if (opens) next.click();
+    if (opens) {
+      document.dispatchEvent(new CustomEvent("rewyn:way", { detail: by > 0 ? "j" : "k" }));
+      next.click();
+    }
     return true;
   }
 

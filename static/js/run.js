@@ -131,7 +131,7 @@
     }
   });
 
-  document.addEventListener("rewyn:go", ({ detail }) => go(detail.seq));
+  document.addEventListener("rewyn:go", ({ detail }) => go(detail));
 
   /* ← puts away what the effect on show made, → brings it back. */
   document.addEventListener("keydown", (event) => {

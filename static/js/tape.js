@@ -71,7 +71,7 @@
     tape.box.setAttribute("aria-valuetext", mark?.fact ?? `#${at}`);
   }
 
-  const go = (seq, way) => document.dispatchEvent(new CustomEvent("rewyn:go", { detail: { seq, way } }));
+  const go = (seq) => document.dispatchEvent(new CustomEvent("rewyn:go", { detail: seq }));
   const boxOf = (event) => event.target.closest?.(".tape-box");
 
   document.addEventListener("pointermove", (event) => {
@@ -124,7 +124,8 @@
     const mark = order[Math.min(Math.max(to, 0), order.length - 1)];
     if (!mark || mark.seq === at) return;
     show(mark);
-    go(mark.seq, "tape");
+    document.dispatchEvent(new CustomEvent("rewyn:way", { detail: "tape" }));
+    go(mark.seq);
   });
   document.addEventListener("focusout", (event) => { if (event.target.matches?.(".tape-box") && tape) tape.tip.hidden = true; });
 

@@ -1,40 +1,33 @@
 "use strict";
-/* The way a reader goes from effect to effect. Quick steps one way are one entry of the history.
-   The next effect that way is asked for ahead once the one on show is painted, and a step there is
-   answered by what came: the same address, asked the same. */
+/* The way a reader goes from step to step of a run, a comparison, a review. Quick steps one way are
+   one entry of the history. In a run the next effect that way is asked for ahead once the one on show
+   is painted, and a step there is answered by what came: the same address, asked the same. */
 (() => {
   const QUICK = 1000; // ms between steps that make one entry
   const FRESH = 10000; // ms for which what came ahead is shown; like a page that is open, it gets older
-  const NEIGHBOURS = ["way-forward", "way-back"];
+  const STEPS = ["effect", "pair", "review"];
+  /* The keys that lead on, by the way they go; any other step is a jump. */
+  const KIND = { j: "row", k: "row", m: "model", e: "error", t: "tool", n: "hit", N: "hit", "]": "last", tape: "tape" };
   const idle = window.requestIdleCallback ?? setTimeout;
   let told = ""; // the way, where what asks for the step knows it
-  let step = null; // the one on its way or on show: {way, path, same, quick, shown}
+  let step = null; // the one on its way or on show: {xhr, way, path, same, quick, shown}
   let ahead = null; // {path, since, text, stop}
 
-  const seqIn = (path) => new URL(path, location.href).searchParams.get("at");
-  const leadsTo = (way) => document.getElementById(way)?.search?.match(/[?&]at=(\d+)/)?.[1];
   const following = () => document.querySelector("#follow[aria-pressed=true]");
   const isLive = () => document.querySelector("#grow[hx-get]");
 
-  function wayOf(elt, path) {
-    if (elt.id.startsWith("way-")) return elt.id;
-    if (elt.matches("[data-hit]")) return "hit";
-    return NEIGHBOURS.find((way) => leadsTo(way) === seqIn(path)) ?? "";
-  }
-
-  /* Forward and back are one way to go through the list. */
-  const kind = (way) => (NEIGHBOURS.includes(way) ? "neighbours" : way);
-
-  document.addEventListener("rewyn:go", ({ detail }) => { told = detail.way ?? ""; });
+  document.addEventListener("rewyn:way", ({ detail }) => { told = detail; });
+  document.addEventListener("pointerdown", () => { told = ""; });
 
   document.addEventListener("htmx:beforeSend", ({ detail }) => {
-    if (detail.target?.id !== "effect" || detail.requestConfig.verb !== "get") return;
+    if (detail.requestConfig.verb !== "get") return drop(); // who writes changes what came ahead
+    if (!STEPS.includes(detail.target?.id)) return;
+    const way = told || detail.elt.dataset.key || (detail.elt.matches("[data-hit]") ? "n" : "");
     const path = detail.pathInfo.finalRequestPath;
-    const way = told || wayOf(detail.elt, path);
-    told = "";
     const now = performance.now();
-    const same = Boolean(step && way && kind(way) === kind(step.way));
-    step = { way, path, same, quick: same && now - step.shown < QUICK };
+    const same = Boolean(step && KIND[way] && KIND[way] === KIND[step.way]);
+    told = "";
+    step = { xhr: detail.xhr, way, path, same, quick: same && now - step.shown < QUICK };
     if (ahead?.path === path && now - ahead.since < FRESH) answer(detail.xhr, ahead);
     else drop();
     ahead = null;
@@ -42,12 +35,12 @@
 
   /* A reader who follows a run that goes on is taken along: that is one entry too. */
   document.addEventListener("htmx:beforeHistoryUpdate", ({ detail }) => {
-    if (detail.target?.id !== "effect" || !step) return;
+    if (detail.xhr !== step?.xhr) return;
     if (step.quick || (step.same && following())) detail.history.type = "replace";
   });
 
-  document.addEventListener("htmx:afterSettle", ({ target }) => {
-    if (target.id !== "effect" || !step) return;
+  document.addEventListener("htmx:afterSettle", ({ detail, target }) => {
+    if (!step || detail.xhr !== step.xhr || !STEPS.includes(target.id)) return;
     step.shown = performance.now();
     const shown = step;
     requestAnimationFrame(() => idle(() => { if (step === shown) askAhead(); }));
@@ -55,9 +48,9 @@
 
   /* One at a time, in the direction of the last step; never of a run that still changes. */
   function askAhead() {
-    const seq = leadsTo(step.way);
-    if (!seq || ahead || document.hidden || isLive() || navigator.connection?.saveData) return;
-    const path = step.path.replace(/([?&]at=)\d+/, `$1${seq}`);
+    const on = [...document.querySelectorAll("#transport a[data-key]")].find((link) => link.dataset.key === step.way);
+    if (!on || ahead || document.hidden || isLive() || navigator.connection?.saveData) return;
+    const path = step.path.replace(/([?&]at=)\d+/, `$1${new URLSearchParams(on.search).get("at")}`);
     const stop = new AbortController();
     const headers = { "HX-Request": "true", "HX-Target": "effect" };
     const text = fetch(path, { headers, signal: stop.signal, cache: "no-store" })
@@ -80,9 +73,7 @@
     }, () => XMLHttpRequest.prototype.send.call(xhr));
   }
 
-  /* Somebody who writes, or comes from elsewhere, may have changed what came ahead. */
-  document.addEventListener("htmx:beforeSend", ({ detail }) => { if (detail.requestConfig.verb !== "get") drop(); });
-  document.addEventListener("visibilitychange", drop);
+  document.addEventListener("visibilitychange", drop); // perhaps to write in another window
   document.addEventListener("htmx:historyRestore", () => {
     step = null;
     drop();

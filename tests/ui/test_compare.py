@@ -44,3 +44,17 @@ def test_two_are_selected_compared_and_stepped_through(two) -> None:
     two.go_back()
     two.wait_for_url("**at=a7")
     expect(two.locator("#pair h2").first).to_have_text("#7")
+
+
+def test_quick_steps_through_rows_are_one_entry_of_the_history(two) -> None:
+    two.goto("/p/acme/compare?a=one&b=two&at=a1")
+    for _ in range(3):
+        two.keyboard.press("j")
+    two.wait_for_url("**at=a4*")
+    two.locator("#ra8").click()
+    two.wait_for_url("**at=a8*")
+    two.go_back()
+    two.wait_for_url("**at=a4*")
+    two.go_back()
+    two.wait_for_url("**at=a1")
+    expect(two.locator("#pair h2").first).to_have_text("#1")

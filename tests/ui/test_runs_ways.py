@@ -157,3 +157,12 @@ def test_other_ways_through_a_run_are_one_entry_too(refund, key: str) -> None:
         refund.wait_for_selector(f"#effect:not([data-at='{shown}'])")
     refund.go_back()
     settled(refund, 1)
+
+
+def test_a_click_into_the_list_is_an_entry_however_near_and_quick(refund) -> None:
+    refund.keyboard.press("j")
+    settled(refund, 2)
+    refund.locator("#s3").click()
+    settled(refund, 3)
+    refund.go_back()
+    settled(refund, 2)
