@@ -20,8 +20,9 @@ pytestmark = [
 
 OVERHANGING = """() => {
     const inside = (one) => one.closest(".pane, .list, .planner, main").getBoundingClientRect();
-    const seen = "main :is(.tabs a, .chip, .hint, .field, .find .btn, .outcomes td, dd)";
-    const all = [...document.querySelectorAll(seen)].filter((one) => one.checkVisibility());
+    const kinds = ".tabs a, .chip, .hint, .field, .find .btn, .note code, .outcomes td, dd";
+    const all = [...document.querySelectorAll(`main :is(${kinds})`)]
+        .filter((one) => one.checkVisibility());
     return all
         .filter((one) => one.getBoundingClientRect().right > inside(one).right + 1)
         .map((one) => one.textContent.trim().slice(0, 40));
@@ -104,6 +105,18 @@ def test_a_phone_can_replay_tools_with_long_names(page, altered_log) -> None:
     assert overhanging(page) == []
     page.goto("/p/acme/runs/sql-tool-errors/replay?model=openai:" + "m" * 90)
     assert overhanging(page) == []
+
+
+def test_places_of_many_secrets_are_read_like_a_sentence(page, noted) -> None:
+    secrets = {f"the_key_of_provider_{n}": f"sk-proj-{n:02}{'aB3dE5fG' * 6}" for n in range(12)}
+    address = f"/p/acme/runs/{noted(secrets)}?at=1"
+    for width in (420, 1024):
+        resized(page, width)
+        page.goto(address)
+        assert page.locator(".note code").count() == 24
+        assert (width, overhanging(page)) == (width, [])
+        tops = {box["top"] for box in page.locator(".note code").evaluate_all(BOXES)}
+        assert len(tops) > 6  # in lines, not in one row
 
 
 def test_tables_of_keys_and_members_are_no_wider_than_a_phone(
