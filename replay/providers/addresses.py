@@ -40,6 +40,8 @@ METADATA = frozenset(
 METADATA_NAMES = frozenset({"metadata.google.internal", "metadata.goog", "instance-data"})
 _NAT64 = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("64:ff9b:1::/48"))
 _COMPATIBLE = ipaddress.ip_network("::/96")
+_TRANSLATED = ipaddress.ip_network("::ffff:0:0:0/96")
+"""IPv4-translated (RFC 2765), as gateways between the two still take it."""
 _THIS_HOST = ipaddress.ip_network("0.0.0.0/8")
 _HOST = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?\.?", re.IGNORECASE)
 _NUMERIC = re.compile(r"(?:\d+|0[xX][0-9a-fA-F]*)")
@@ -107,10 +109,19 @@ def host_address(host: str) -> Address | None:
 
 def _literal(host: str) -> Address:
     try:
-        return ipaddress.ip_address(host)
+        return _unzoned(host)
     except ValueError:
         said = "Write an address as four decimal numbers, or as IPv6 in brackets."
         raise BadAddress("bad_url", said) from None
+
+
+def _unzoned(text: str) -> Address:
+    """An address; ValueError for one with a zone (`fd00:ec2::254%1`): to Python it is another than
+    the same without, to the network it is not, and no server outside this machine's links has one.
+    """
+    if "%" in text:
+        raise ValueError(text)
+    return ipaddress.ip_address(text)
 
 
 def check_address(address: Address, policy: Policy) -> None:
@@ -136,7 +147,7 @@ def _meant(address: Address) -> Iterator[Address]:
         return
     inner = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
     low = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    if any(address in net for net in _NAT64):
+    if any(address in net for net in (*_NAT64, _TRANSLATED)):
         inner.append(low)
     if address in _COMPATIBLE and int(address) > 1:
         inner.append(low)
@@ -181,7 +192,7 @@ def resolved(url: str, policy: Policy, resolve: Resolve | None = None) -> list[s
 
 def _check_found(host: str, found: str, policy: Policy) -> None:
     try:
-        check_address(ipaddress.ip_address(found), policy)
+        check_address(_unzoned(found), policy)
     except BadAddress as bad:
         raise BadAddress(bad.code, f"The name {host} leads to {found}. {bad}") from None
     except ValueError:

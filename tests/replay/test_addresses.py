@@ -33,7 +33,8 @@ def code_of(url: str, policy: Policy = OUTSIDE) -> str:
 
 
 def spellings(address: ipaddress.IPv4Address) -> list[str]:
-    """As IPv6 that stands for an IPv4 address: RFC 4291 mapped and compatible, 3056, 6052."""
+    """As IPv6 that stands for an IPv4 address: RFC 4291 mapped and compatible, 3056, 6052,
+    2765."""
     high, low = int(address) >> 16, int(address) & 0xFFFF
     return [
         f"[::ffff:{address}]",
@@ -41,6 +42,7 @@ def spellings(address: ipaddress.IPv4Address) -> list[str]:
         f"[::{high:x}:{low:x}]",
         f"[2002:{high:x}:{low:x}::1]",
         f"[64:ff9b::{high:x}:{low:x}]",
+        f"[::ffff:0:{high:x}:{low:x}]",
     ]
 
 
@@ -116,6 +118,15 @@ def test_any_text_is_taken_or_refused_by_name(text):
 )
 def test_what_no_policy_takes(url, code):
     assert code_of(url, INSIDE) == code
+
+
+@pytest.mark.parametrize("zone", ["%1", "%251", "%25eth0"])
+@pytest.mark.parametrize("address", ["fd00:ec2::254", "fd12::1", "2606:4700::1111"])
+def test_an_address_with_a_zone_is_none(address, zone):
+    """To the network the zone of such an address says nothing: it is the same address."""
+    assert code_of(f"http://[{address}{zone}]/v1", INSIDE) == "bad_url"
+    with pytest.raises(BadAddress):
+        resolved("https://gw.example/v1", INSIDE, lambda host, port: [f"{address}%eth0"])
 
 
 @pytest.mark.parametrize("url", ["https://[::1]/v1", "http://[fd12::1]/", "https://[fec0::1]/"])
