@@ -100,7 +100,8 @@ class Provider:
 
 @lru_cache(maxsize=8)
 def _spellings(secrets: frozenset[str]) -> re.Pattern[bytes]:
-    """The secrets as JSON may write them, each character as itself or as ``\\uXXXX``."""
+    """The secrets as JSON may write them, each character as itself or as ``\\uXXXX``, and as an
+    error may show the header that holds one."""
     longest_first = sorted(secrets, key=lambda one: (-len(one), one))
     return re.compile(b"|".join(b"".join(map(_spelling, one)) for one in longest_first))
 
@@ -112,6 +113,9 @@ def _spelling(character: str) -> bytes:
     codes = (rf"\\+u(?i:{units[at : at + 4]})" for at in range(0, len(units), 4))
     escaped = "".join(codes).encode()
     short = rb"|\\+" + plain if character in '/"\\' else b""
+    if not (character.isascii() and character.isprintable()):  # a key of two lines, say
+        shown = repr(character.encode())[2:-1].split("\\")[1:]
+        short = b"|" + b"".join(rb"\\+" + one.encode() for one in shown)
     return b"(?:" + plain + b"|" + escaped + short + b")"
 
 

@@ -199,6 +199,8 @@ class _Kit:
     async def _receiving(self, response: httpx2.Response) -> None:
         assert self._exchange is not None
         self._exchange.begin(response.status_code, response.headers)
+        # Compressed against our word it stays as it is: unpacked by the client it has no bound.
+        response.headers.pop("content-encoding", None)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _Watched(response.stream, self._exchange)
 

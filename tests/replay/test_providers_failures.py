@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +180,50 @@ def test_an_answer_that_is_too_long_is_not_kept(
     assert len(result.response_bytes) < 400_000
 
 
+@contextmanager
+def compressing(body: bytes) -> Iterator[str]:
+    """The address of a server that answers by gzip, whatever was asked for."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Encoding", "gzip")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join(5)
+
+
+@pytest.mark.parametrize(("wire", "model"), LANES)
+def test_an_answer_that_is_small_compressed_and_huge_unpacked_stays_small(
+    wire: Any, model: str
+) -> None:
+    with compressing(gzip.compress(b" " * 50_000_000, 1)) as url:
+        env = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": url,
+               "ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": url}  # fmt: skip
+        call = made(providers_from_env(env), COMPLETION, model, wire)
+        send(call)  # what a first call imports is none of the answer
+        tracemalloc.start()
+        try:
+            result = send(call)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert result.error and result.error.kind == "malformed"
+    assert peak < 10_000_000
+
+
 STREAMED = [
     pytest.param({**ASK_CHAT["request"], "stream": True}, "openai:m", id="same"),
     pytest.param({**ASK_CHAT["request"], "stream": True}, "anthropic:m", id="cross"),
@@ -281,6 +328,21 @@ def test_a_key_that_a_server_says_back_is_masked(
     assert result.error and result.error.message == "Incorrect API key provided: [key]."
     assert KEY not in str(result)
     assert KEY.encode() not in result.request_bytes + result.response_bytes
+
+
+@pytest.mark.parametrize(("wire", "model"), LANES)
+@pytest.mark.parametrize("key", [f"{KEY}\n# of the team", f"{KEY}\r\nolder", f"{KEY}\nschlüssel"])
+def test_a_key_that_no_header_takes_is_not_told(
+    fake: FakeProvider, wire: Any, model: str, key: str
+) -> None:
+    """As a variable holds it that was filled from a file of two lines."""
+    env = {"OPENAI_API_KEY": key, "OPENAI_BASE_URL": fake.openai_base_url,
+           "ANTHROPIC_API_KEY": key, "ANTHROPIC_BASE_URL": fake.base_url}  # fmt: skip
+    try:
+        told = str(send(made(providers_from_env(env), COMPLETION, model, wire)))
+    except UnicodeEncodeError as error:
+        told = str(error)
+    assert KEY not in told and fake.asked == []
 
 
 def test_the_key_is_in_no_repr(providers: dict[str, Provider]) -> None:
