@@ -323,6 +323,9 @@ LOGGING: dict[str, Any] = {
     "loggers": {
         "django.request": {"level": "ERROR"},
         "axes": {"level": "ERROR"},
+        # They tell of requests by address (of a webhook it holds what its receiver knows it by),
+        # and below that by body.
+        **{name: {"level": "WARNING"} for name in ("httpx2", "httpcore2", "openai", "anthropic")},
         # Warns that `memory://` names no host, each time it is opened.
         "kombu.connection": {"level": "ERROR"},
     },

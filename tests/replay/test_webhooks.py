@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -118,6 +119,14 @@ def test_for_a_day_the_secret_before_signs_too(make, api, receiver):
     assert verified(fresh["secret"], receiver.got[1])
     with pytest.raises(ValueError):
         verified(made["secret"], receiver.got[1])
+
+
+def test_no_log_holds_the_address(hook, receiver, caplog):
+    """Receivers are often known by nothing but a token in it."""
+    caplog.set_level(logging.DEBUG)
+    happen(hook)
+    assert sending.send_due() == 1 and receiver.got
+    assert "/hook" not in caplog.text and "team=a" not in caplog.text
 
 
 def test_a_secret_is_shown_once_and_nowhere_else(admin, receiver, api):
