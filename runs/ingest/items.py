@@ -5,7 +5,8 @@ All of it happens before the transaction.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -91,7 +92,7 @@ def prepare(project: Project, sent: Sent, body: bytes, names: Mapping[str, str])
         raise Refused("too_many", f"At most {limit} records a request.", "records", limit=limit)
     redactor = redaction_rules.for_project(project.redaction_rules)
     dirty = redactor.may_hold_secrets(body)
-    names = {name: redactor.text(text)[0] for name, text in names.items()}
+    names = jsonbytes.read(redactor.json(json.dumps(dict(names)).encode())[0])
     intake = _without_records(sent, len(body), redactor if dirty else None, names)
     reader = _Reader(project, sent, intake, redactor if dirty else None)
     for index, raw in enumerate(sent.records):
@@ -135,8 +136,11 @@ def _without_records(
 
 
 def _redact_the_rest(intake: Intake, redactor: Redactor, run: bytes | None) -> bytes | None:
+    taken: list[Mark] = []
+
     def scrub(data: bytes, where: str) -> bytes:
         data, marks = redactor.json(data)
+        taken.extend(marks)
         for mark in marks:
             message = clean(f"{mark.rule} taken out of {where}{mark.path}")
             intake.warnings.append({"code": "redacted", "message": message, "seq": None})
@@ -151,6 +155,8 @@ def _redact_the_rest(intake: Intake, redactor: Redactor, run: bytes | None) -> b
 
     if intake.header is not None:
         intake.header = scrub(intake.header, "header")
+    if _by_place(redactor, taken):
+        intake.header_lines = []
     intake.warnings = [w | {"message": redactor.text(w["message"])[0]} for w in intake.warnings]
     extra, intake.extra = intake.extra, {}
     for sent_name, data in extra.items():
@@ -164,6 +170,13 @@ def _redact_the_rest(intake: Intake, redactor: Redactor, run: bytes | None) -> b
         if marks:
             intake.wire_marks[effect_id] = marks
     return None if run is None else scrub(run, "run")
+
+
+def _by_place(redactor: Redactor, marks: Iterable[Mark]) -> bool:
+    """Whether something went by where it stands: in a line of JSON Lines it stands elsewhere, and
+    what says how to read the line may have that name. Such lines are written anew when they are
+    asked for."""
+    return any(mark.rule in redactor.fields.rules for mark in marks)
 
 
 def _unused(name: str, names: Mapping[str, Any]) -> str:
@@ -237,7 +250,7 @@ class _Reader:
             facts=facts,
             content_hash=content_hash(raw),
             times=given or facts.times,
-            source=self._source(index),
+            source=self._source(index, marks),
             wire=self.intake.wire.get(facts.effect_id),
             marks=marks + self._wire_marks(facts.effect_id),
             original=original if marks else None,
@@ -251,11 +264,12 @@ class _Reader:
         held = self.intake.wire_marks.get(effect_id, ())
         return [Mark(f"wire{mark.path}", mark.rule, mark.hmac) for mark in held]
 
-    def _source(self, index: int) -> bytes | None:
+    def _source(self, index: int, marks: list[Mark]) -> bytes | None:
         line = self.sent.sources[index] if self.sent.sources else None
         if line is None or self.redactor is None:
             return line
-        return self.redactor.json(line)[0]
+        line, taken = self.redactor.json(line)
+        return None if _by_place(self.redactor, (*marks, *taken)) else line
 
     def _price(self, item: Item) -> None:
         facts = item.facts

@@ -67,6 +67,7 @@ class Fields:
 
     def __init__(self, fields: Sequence[Field]) -> None:
         self._fields = tuple(fields)
+        self.rules = frozenset(field.rule for field in fields)
         names = {next((s for s in f.steps[::-1] if s != "*"), "") for f in fields}
         spelled = "|".join(re.escape(json.dumps(n, ensure_ascii=False)[1:-1]) for n in names)
         self._names = re.compile(spelled.encode("utf-8", "replace"), re.IGNORECASE)

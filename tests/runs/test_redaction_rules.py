@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from factories import body, completion, run, tool
+from factories import HEADER, body, completion, log, run, tool
 
 from runs.accounts.models import Project
 from runs.models import Effect, Segment
@@ -74,6 +74,44 @@ def test_a_pointer_names_one_place_and_a_pattern_what_goes_there(api):
     text, marks = stored_after(api, completion(1) | {"x": people})
     assert {mark["path"] for mark in marks} == {"/x/0/address"}
     assert '"7 [redacted:city], [redacted:city]", "name": "Ann"' in text
+
+
+def test_a_pointer_names_the_same_place_in_a_log_that_comes_as_lines(api):
+    """In a line that goes on from another (format §3) a record's members stand one deeper."""
+    put(
+        api,
+        {"name": "ssn", "field": "/x/ssn"},
+        {"name": "token", "field": "/deliveries/*/token"},
+        {"name": "said", "field": "/kind/request/chat_history/1/content/0/text"},
+        {"name": "new", "field": "new"},
+    )
+    first, asked = completion(1, asked="one"), completion(2, asked="two")
+    kind = asked["kind"] | {"request": {"chat_history": asked["kind"]["request"]["chat_history"]}}
+    record = {"key": first["key"], "kind": kind, "outcome": asked["outcome"], "x": {"ssn": "333"}}
+    lines = [
+        {"header": HEADER | {"deliveries": [{"token": "t0k"}]}},
+        first | {"x": {"ssn": "111"}},
+        {"id": 2, "after": 1, "keep": 1, "then": [{"new": 1}], "record": record},
+    ]
+    sent = b"\n".join(map(body, lines))
+    assert api("POST", "/api/v1/effect-logs?run_id=r1", sent).status_code == 201
+    told = api("GET", "/api/v1/runs/r1/log?format=jsonl").getvalue()
+    assert not [word for word in (b"111", b"333", b"t0k", b'"two"') if word in told]
+    assert b"[redacted:said]" in told and b'"one"' in told
+    again = api("POST", "/api/v1/effect-logs?run_id=r2", told)
+    assert again.json()["effects"]["stored"] == 2
+    held = Segment.objects.values_list("data", "rest")
+    parts = [segments.decompress(bytes(data) + bytes(rest or b"")) for data, rest in held]
+    assert not [word for word in (b"333", b"t0k") if word in b"".join(parts)]
+
+
+def test_a_field_beside_a_log_goes_too(api):
+    put(api, {"name": "person", "field": "user_id"}, {"name": "team", "field": "/session_id"})
+    sent = body(log(completion(1)))
+    api("POST", "/api/v1/effect-logs?run_id=r1&user_id=ann&session_id=s-1&agent=a", sent)
+    told = api("GET", "/api/v1/runs/r1").json()
+    assert (told["user_id"], told["session_id"]) == ("[redacted:person]", "[redacted:team]")
+    assert told["agent"] == "a"
 
 
 def test_a_field_of_header_wire_and_run_goes_too(api):
