@@ -12,14 +12,14 @@ from rewyn_sdk.errors import DecodeError
 from rewyn_sdk.jsontext import parse
 from runs.accounts.keys import KeyPrincipal
 from runs.accounts.models import Membership
-from runs.api.incoming import read_body
+from runs.api.incoming import read_small
 from runs.refusals import Refused
 
 
 def read_json(request: Request) -> Any:
     """The decoded body; Refused for what is no JSON."""
     try:
-        return parse(read_body(request._request))
+        return parse(read_small(request._request))
     except DecodeError as error:
         raise Refused("malformed", f"The body is no JSON: {error}") from None
 

@@ -47,7 +47,7 @@ class ReadOrReplay(APIView):
 
     @property
     def scope(self) -> Scope:
-        return Scope.READ if self.request.method == "GET" else Scope.REPLAY
+        return Scope.READ if self.request.method in ("GET", "HEAD") else Scope.REPLAY
 
 
 class ExperimentsView(ReadOrReplay):

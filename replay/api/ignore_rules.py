@@ -23,7 +23,7 @@ from runs.refusals import Refused
 class IgnoreRulesView(APIView):
     @property
     def scope(self) -> Scope:
-        return Scope.READ if self.request.method == "GET" else Scope.ADMIN
+        return Scope.READ if self.request.method in ("GET", "HEAD") else Scope.ADMIN
 
     @docs.get_rules
     def get(self, request: Request) -> Response:

@@ -20,7 +20,7 @@ from rewyn_sdk.errors import DecodeError
 from rewyn_sdk.jsontext import parse
 from runs.accounts.models import Membership, Scope
 from runs.api.auth import project_id_of, project_of
-from runs.api.incoming import read_body
+from runs.api.incoming import read_small
 from runs.messages.loose import clean
 from runs.refusals import Refused
 
@@ -91,9 +91,7 @@ def _row(request: Request, name: str) -> ProjectProvider:
 
 
 def _sent(request: Request) -> dict[str, Any]:
-    body = read_body(request._request)
-    if len(body) > MAX_BODY:
-        raise Refused("too_large", f"At most {MAX_BODY} bytes.", limit=MAX_BODY)
+    body = read_small(request._request, MAX_BODY)
     try:
         sent = parse(body)
     except DecodeError:

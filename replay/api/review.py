@@ -26,7 +26,7 @@ from rewyn_sdk.errors import DecodeError
 from rewyn_sdk.jsontext import parse
 from runs.accounts.models import Scope
 from runs.api.auth import project_id_of, project_of
-from runs.api.incoming import read_body
+from runs.api.incoming import read_small
 from runs.models import Run
 from runs.refusals import Refused
 from runs.strangers import only
@@ -181,7 +181,7 @@ def _of_runs(request: Request) -> dict[str, str]:
 
 def _asked(request: Request) -> tuple[deciding.Ruling, bool, int | None]:
     try:
-        sent = parse(read_body(request._request))
+        sent = parse(read_small(request._request))
     except DecodeError as error:
         raise Refused("malformed", f"The body is no JSON: {error}") from None
     if not isinstance(sent, dict):

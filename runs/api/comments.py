@@ -16,7 +16,7 @@ from runs.accounts.keys import KeyPrincipal
 from runs.accounts.models import ApiKey, Membership, Scope
 from runs.api import docs
 from runs.api.auth import project_id_of
-from runs.api.incoming import read_body
+from runs.api.incoming import read_small
 from runs.api.read import ReadView, number
 from runs.comments import threads, writing
 from runs.comments.models import Comment
@@ -95,7 +95,7 @@ class CommentsView(ReadView):
 
 def _text(request: Request) -> str:
     try:
-        sent = parse(read_body(request._request))
+        sent = parse(read_small(request._request))
     except DecodeError as error:
         raise Refused("malformed", f"The body is no JSON: {error}") from None
     text = sent.get("text") if isinstance(sent, dict) else None

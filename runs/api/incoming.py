@@ -21,14 +21,27 @@ DRAINED = 256 * 1024 * 1024
 """Bytes of a refused body that are read and forgotten."""
 
 
-def read_body(request: HttpRequest) -> bytes:
-    """The whole body as the client meant it.
+SMALL = 8 * 1024 * 1024
+"""Bytes of a body that is no log: a question with a whole conversation in it is far below."""
+
+
+def read_small(request: HttpRequest, most: int = SMALL) -> bytes:
+    """A body that is no log, so that nothing it could be read to fills memory; else as the other."""
+    return read_body(request, most, most)
+
+
+def read_body(
+    request: HttpRequest, most_sent: int | None = None, most_decoded: int | None = None
+) -> bytes:
+    """The whole body as the client meant it, within the limits of ingest where no others are given.
 
     Refused: `unsupported_encoding`, `too_large` (as sent or decompressed, naming the limit),
     `incomplete` (fewer bytes than announced), `malformed` (broken compression).
     """
+    most_sent = most_sent or settings.INGEST_MAX_BODY_BYTES
+    most_decoded = most_decoded or settings.INGEST_MAX_DECODED_BYTES
     try:
-        return _whole(_DECODERS[_encoding(request)](_sent(request)))
+        return _whole(_DECODERS[_encoding(request)](_sent(request, most_sent)), most_decoded)
     except Refused:
         drain(request)
         raise
@@ -45,8 +58,8 @@ def _encoding(request: HttpRequest) -> str:
     return encoding
 
 
-def _whole(chunks: Iterator[bytes]) -> bytes:
-    limit, whole = settings.INGEST_MAX_DECODED_BYTES, io.BytesIO()
+def _whole(chunks: Iterator[bytes], limit: int) -> bytes:
+    whole = io.BytesIO()
     for chunk in chunks:
         if whole.tell() + len(chunk) > limit:
             raise _too_large("The decompressed body", limit)
@@ -75,9 +88,8 @@ def _too_large(what: str, limit: int) -> Refused:
     return Refused("too_large", f"{what} has more than {limit:,} bytes.", limit=limit)
 
 
-def _sent(request: HttpRequest) -> Iterator[bytes]:
+def _sent(request: HttpRequest, limit: int) -> Iterator[bytes]:
     """The bytes on the wire, up to the limit."""
-    limit = settings.INGEST_MAX_BODY_BYTES
     announced = _announced(request)
     if announced is not None and announced > limit:
         raise _too_large("The body", limit)

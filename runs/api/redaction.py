@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 from runs.accounts.models import Project, Scope
 from runs.api import redaction_docs
 from runs.api.auth import project_of
-from runs.api.incoming import read_body
+from runs.api.incoming import read_small
 from runs.formats import jsonbytes
 from runs.redaction import rules as redaction_rules
 from runs.redaction.rules import BadRule
@@ -48,9 +48,7 @@ class PreviewView(APIView):
 
 
 def _sent(request: Request) -> dict[str, Any]:
-    body = read_body(request._request)
-    if len(body) > MAX_BODY:
-        raise Refused("too_large", f"At most {MAX_BODY} bytes.", limit=MAX_BODY)
+    body = read_small(request._request, MAX_BODY)
     try:
         sent = jsonbytes.read(body)
     except UnicodeDecodeError:

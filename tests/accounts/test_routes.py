@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Iterator
 
@@ -40,6 +41,10 @@ TOO_LOW = [(n, m, ROLES[: ROLES.index(need)]) for n, m, need in BY_ROLE if need 
 HIGH_ENOUGH = [(*case, role) for case in BY_ROLE for role in ROLES[ROLES.index(case[2]) :]]
 TOO_WEAK = [(n, m, [s for s in Scope if not s.covers(Scope(need))]) for n, m, need in BY_SCOPE]
 STRONG_ENOUGH = [(*c, s) for c in BY_SCOPE for s in Scope if s.covers(Scope(c[2]))]
+SMALL_BODIES = [
+    (n, m) for n, m, s in BY_SCOPE if s != Scope.INGEST and m in ("POST", "PUT", "PATCH")
+]
+BOMB = gzip.compress(b"[" + b"[]," * 4_000_000 + b"[]]", 1)
 UNDECLARED = [(name, [m for m in METHODS if m not in by]) for name, by in NEEDS.items()]
 
 
@@ -151,6 +156,25 @@ def test_weaker_keys_are_refused(client, project, name, method, weaker):
 def test_key_is_let_in(client, project, name, method, need, scope):
     token = keys.mint(project=project, name="k", scope=scope)[1]
     assert was_let_in(ask(client, name, method, headers={"Authorization": f"Bearer {token}"}))
+
+
+@pytest.mark.parametrize(("name", "scope"), [(n, s) for n, m, s in BY_SCOPE if m == "GET"])
+def test_head_needs_what_get_needs(client, project, name, scope):
+    token = keys.mint(project=project, name="k", scope=scope)[1]
+    headers = {"Authorization": f"Bearer {token}"}
+    whole, head = (ask(client, name, method, headers=headers) for method in ("GET", "HEAD"))
+    assert head.status_code == whole.status_code
+
+
+@pytest.mark.parametrize(("name", "method"), SMALL_BODIES)
+def test_a_body_that_is_no_log_is_bounded(client, project, name, method):
+    """What is small compressed would be gigabytes of values; those of logs are counted first."""
+    token = keys.mint(project=project, name="k", scope=Scope.ADMIN)[1]
+    headers = {"Authorization": f"Bearer {token}", "Content-Encoding": "gzip"}
+    answer = ask(client, name, method, headers=headers, data=BOMB)
+    assert answer.status_code in (404, 413)
+    if answer.status_code == 413:
+        assert answer.json()["error"]["limit"] <= 8 * 1024 * 1024
 
 
 @pytest.mark.parametrize(("name", "method", "need"), BY_SCOPE)
