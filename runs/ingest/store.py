@@ -183,7 +183,7 @@ def _append(
         return outcome
     packed: rows.Packed | None = rows.pack(made, intake)
     with bulk.turn():
-        run = _lock(existing.version.pk)
+        run = _lock(project, run_id, existing.version.pk)
         if _version(run) != existing.version:
             if not last_try:
                 raise _Changed
@@ -204,10 +204,12 @@ def _says_more(intake: Intake) -> bool:
     return intake.is_final or intake.is_named
 
 
-def _lock(pk: int) -> Run:
-    """The run's row, which no other writer changes until the transaction ends."""
+def _lock(project: Project, run_id: str, pk: int) -> Run:
+    """The run's row, which no other writer changes until the transaction ends. Refused where it was
+    deleted a moment ago."""
     # An UPDATE locks the row on PostgreSQL; SQLite lets one writer in anyway.
     if not Run.objects.filter(pk=pk).update(last_seq=F("last_seq")):
+        _refuse_deleted(project, run_id)
         raise Refused("not_found", "There is no run of this id.")
     return Run.objects.get(pk=pk)
 

@@ -48,7 +48,7 @@ BOMB = gzip.compress(b"[" + b"[]," * 4_000_000 + b"[]]", 1)
 UNDECLARED = [(name, [m for m in METHODS if m not in by]) for name, by in NEEDS.items()]
 
 
-def address(name: str, **parameters: object) -> str:
+def address(name: str, /, **parameters: object) -> str:
     """The route's address, filled in with what `route_needs` says."""
     wanted = next(names for names in parameter_names(name))
     return reverse(name, kwargs={n: {**PARAMETERS, **parameters}[n] for n in wanted})

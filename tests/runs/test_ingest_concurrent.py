@@ -7,7 +7,8 @@ from django.db import OperationalError, connection
 from django.test import Client
 from factories import batch, body, completion, run, tool
 
-from runs import bulk
+from runs import bulk, curate
+from runs.ingest import rows
 from runs.models import Effect, Run, Segment
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -74,6 +75,22 @@ def test_other_content_at_once_is_one_run_and_conflicts(at_once):
 
 def out_of_space(*args, **kwargs):
     raise OperationalError("database or disk is full")
+
+
+@pytest.mark.parametrize("path", ["/api/v1/runs", "/api/v1/runs/r1/effects"])
+def test_what_meets_a_deletion_is_told_of_it(api, monkeypatch, path):
+    """Deleted between the look at the run and its lock: a sender is to stop, not to begin anew."""
+    api("POST", "/api/v1/runs", run("r1", completion(1)))
+    pack = rows.pack
+
+    def deleted_meanwhile(*args):
+        curate.mark_deleted(Run.objects.filter(external_id="r1"))
+        return pack(*args)
+
+    monkeypatch.setattr(rows, "pack", deleted_meanwhile)
+    sent = batch(tool(2)) if "effects" in path else run("r1", completion(1), tool(2))
+    answer = api("POST", path, sent)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (410, "deleted")
 
 
 @pytest.mark.parametrize("step", ["insert", "insert_returning"])
