@@ -196,6 +196,8 @@ def claim(public_id: str) -> Lease | None:
     if not taken:
         return None
     [replay] = statements.objects(Replay, public_id=public_id)
+    if replay.heartbeat_at != now:  # so late that another has it: its attempt is not ours
+        return None
     [replay.run] = statements.objects(Run, id=replay.run_id)
     [replay.project] = statements.objects(Project, id=replay.project_id)
     cancelled = replay.status == ReplayStatus.CANCELLING

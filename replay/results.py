@@ -48,17 +48,19 @@ def open_like(lease: Lease, row: ReplayEffect, calls: Iterable[tuple[int, int]])
 
 def forget_rows(lease: Lease) -> None:
     """Delete the rows of earlier attempts, some at a time."""
-    rows = ReplayEffect.objects.filter(replay=lease.replay)
+    rows = ReplayEffect.objects.filter(replay=lease.replay, attempt__lt=lease.attempt)
     while some := list(rows.values_list("pk", flat=True)[:BATCH]):
         rows.filter(pk__in=some).delete()
         lease.beat()
 
 
 def take_over(lease: Lease) -> None:
-    """Make every unanswered row this attempt's; what was in flight died with its worker."""
+    """Make every unanswered row of earlier attempts this one's; what was in flight died with its
+    worker."""
     rows = ReplayEffect.objects.filter(replay=lease.replay)
-    interrupt(rows)
-    rows.exclude(state=CallState.ANSWERED).update(attempt=lease.attempt)
+    earlier = rows.filter(attempt__lt=lease.attempt)
+    interrupt(earlier)
+    earlier.exclude(state=CallState.ANSWERED).update(attempt=lease.attempt)
     lease.done = rows.filter(state__in=(CallState.ANSWERED, CallState.FAILED)).count()
 
 

@@ -64,6 +64,8 @@ from runs.usage import Usage
 
 logger = logging.getLogger(__name__)
 TICK_SECONDS = 0.25
+LOOK_SECONDS = 1.0
+"""How often a replay looks whether its provider was changed or removed."""
 UNSTORABLE = (DataError, ArithmeticError, ValueError)
 """What a database or its driver says of a value that no column takes."""
 
@@ -169,12 +171,9 @@ class _Asking:
         self.overrides = overrides_of(self.controls, lease.replay.run)
         self.flights: Flights[_Flight, Result] = Flights(settings.REPLAY_PARALLEL_CALLS)
         self.halted = False
-        self.gate = limits.gate_of(
-            lease.replay.project_id,
-            provider.name,
-            lease.replay.pk,
-            settings.REPLAY_CALL_TIMEOUT_SECONDS,
-        )
+        self.stands = limits.standing(lease.replay.project_id, provider.name)
+        self.look_at = time.monotonic() + LOOK_SECONDS
+        self.gate = self._gate()
         self.held_until = 0.0
         self.spent: limits.Spent | None = None
         self.accepted = baselines.Accepted(lease.replay.project_id)
@@ -185,6 +184,7 @@ class _Asking:
     def drive(self) -> None:
         while self.flights.count or (self.waiting and not self._is_settled()):
             self.lease.beat()
+            self._follow()
             if stop.is_told:
                 self._wind_up()
             while self.flights.has_room and self._is_due() and not self._is_settled():
@@ -193,9 +193,31 @@ class _Asking:
             if landed is not None:
                 self._land(landed)
 
+    def _gate(self) -> limits.Gate | None:
+        replay, seconds = self.lease.replay, settings.REPLAY_CALL_TIMEOUT_SECONDS
+        return limits.gate_of(replay.project_id, self.provider.name, replay.pk, seconds)
+
+    def _follow(self) -> None:
+        """Go by the project's provider as it is now: its key may have been taken away, or its
+        address, while hours of calls wait."""
+        if self.stands is None or time.monotonic() < self.look_at:
+            return
+        self.look_at = time.monotonic() + LOOK_SECONDS
+        before = self.stands
+        now = limits.standing(self.lease.replay.project_id, self.provider.name)
+        if now is None or now[0] != before[0]:
+            self.spent = limits.REMOVED
+        elif now != before:
+            self.stands = now
+            try:
+                self.provider, self.model = provider_of(self.lease.replay)
+                self.gate = self._gate()
+            except Refused as refusal:
+                self.spent = limits.Spent(refusal.code, refusal.message)
+
     def _is_settled(self) -> bool:
         """What waits is not asked any more: somebody cancelled, a difference was enough, or the
-        provider's budget is used up."""
+        provider is gone or its budget used up."""
         return self.halted or self.lease.cancelled or self.spent is not None
 
     def _is_due(self) -> bool:
@@ -229,7 +251,8 @@ class _Asking:
 
     def _launch(self, waiting: _Waiting) -> None:
         row = waiting.row
-        if waiting.call is None and not self._prepare(waiting):
+        is_ready = waiting.call is not None and waiting.call.provider is self.provider
+        if not is_ready and not self._prepare(waiting):
             return
         call = waiting.call
         assert call is not None

@@ -17,6 +17,7 @@ from django.db.models import Count, DecimalField, F, Q, Sum, Value
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
+from replay.project_providers.keeping import LIMITS
 from replay.project_providers.models import ProjectProvider, ProviderCall
 from runs import bulk
 
@@ -50,6 +51,9 @@ class Spent:
     text: str
 
 
+REMOVED = Spent("provider_removed", "The provider was removed from the project.")
+
+
 @dataclass(frozen=True, slots=True)
 class _Sum:
     """What counts against a budget: known or given up for good, and still in flight."""
@@ -70,7 +74,7 @@ class Gate:
         """Whether a call may go out now. `estimate` is what it may cost, None if nobody knows."""
         row = ProjectProvider.objects.filter(pk=self._provider).first()
         if row is None:
-            return Spent("provider_removed", "The provider was removed from the project.")
+            return REMOVED
         now, cost = timezone.now(), estimate or NOTHING
         refusal = self._refusal(row, cost, now)
         if refusal is not None:
@@ -178,6 +182,12 @@ def gate_of(project_id: int, name: str, replay_id: int, timeout: float) -> Gate 
     """The gate of a project's provider, None where it has no limits or is the environment's."""
     row = bulk.get(ProjectProvider, project_id=project_id, name=name)
     return Gate(row.pk, replay_id, timeout) if row is not None and row.has_limits else None
+
+
+def standing(project_id: int, name: str) -> tuple[Any, ...] | None:
+    """What a replay goes by of a project's provider, its key first; None where there is none."""
+    columns = ("id", "kind", "base_url", "key_variable", "sealed", *LIMITS)
+    return bulk.find(ProjectProvider, columns, project_id=project_id, name=name)
 
 
 def _within(budget: Decimal, spent: _Sum, cost: Decimal, used_up: Spent) -> Wait | Spent | None:

@@ -52,7 +52,7 @@ def provider_page(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         except BadProvider as bad:
             _blame(form, bad)
         else:
-            messages.success(request, "Changed; it counts from the next call on.")
+            messages.success(request, "Changed; replays that are running follow within a second.")
             return redirect("replay:provider", slug, name)
     return _one(request, row, form, status=400)
 

@@ -94,6 +94,35 @@ def test_a_late_twin_finishes_nothing(job):
     assert again(job).identical is False
 
 
+def test_a_claim_that_comes_to_itself_late_has_nothing(job, monkeypatch):
+    """Stopped between its UPDATE and its look at the row, it would read another's attempt."""
+    objects, others = jobs.statements.objects, []
+
+    def after_another_claim(model, *args, **named):
+        if model is Replay and not others:
+            others.append(None)
+            age(job)
+            jobs.sweep()
+            others.append(jobs.claim(job.public_id))
+        return objects(model, *args, **named)
+
+    monkeypatch.setattr(jobs.statements, "objects", after_another_claim)
+    assert jobs.claim(job.public_id) is None
+    assert (others[1].attempt, again(job).attempt, again(job).status) == (2, 2, "running")
+
+
+def test_a_late_twin_takes_no_row_back(job):
+    late = jobs.claim(job.public_id)
+    age(job)
+    jobs.sweep()
+    now = jobs.claim(job.public_id)
+    row = in_flight(job, 1, attempt=now.attempt, calls_allowed=3)
+    results.take_over(late)
+    results.forget_rows(late)
+    assert results.answer(now, row.pk, summary="paid for") is True
+    assert ReplayEffect.objects.get().interruptions == 0
+
+
 def test_a_late_twin_loses_its_lease(job):
     late = jobs.claim(job.public_id)
     age(job)

@@ -11,9 +11,10 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from replay import jobs
+from replay import jobs, results
 from replay.models import ProjectProvider, ProviderCall, Replay, ReplayEffect, ReplaySample
-from replay.project_providers import limits
+from replay.modes import prompt
+from replay.project_providers import keeping, limits
 from replay.project_providers.limits import Admitted, Gate, Spent, Wait
 from replay.project_providers.sealing import seal
 from replay.questions import read_question
@@ -184,6 +185,50 @@ def test_a_provider_that_was_removed_lets_nothing_through(gate):
     door = gate(parallel=1)
     ProjectProvider.objects.all().delete()
     assert door.admit(None).code == "provider_removed"
+
+
+@pytest.fixture
+def meanwhile(monkeypatch, settings):
+    """meanwhile(act) -> `act` is done behind the first answer of a replay, which asks one by one."""
+    settings.REPLAY_PARALLEL_CALLS = 1
+    monkeypatch.setattr(prompt, "LOOK_SECONDS", 0.0)
+    store = results.answer
+
+    def do(act):
+        def answer(*args, **columns):
+            stored = store(*args, **columns)
+            if act_once := acts and acts.pop():
+                act_once()
+            return stored
+
+        acts = [act]
+        monkeypatch.setattr(results, "answer", answer)
+
+    return do
+
+
+def test_a_provider_without_limits_that_is_removed_is_asked_no_more(own, replay, meanwhile):
+    row = own()
+    meanwhile(lambda: keeping.remove(row))
+    done = replay()
+    assert (done.status, done.error_code) == ("partial", "provider_removed")
+    assert (states(done), len(own.fake.asked)) == (["answered", "pending"], 1)
+
+
+def test_a_key_that_is_entered_anew_goes_with_the_next_call(own, replay, meanwhile, project):
+    row = own()
+    fresh = seal("sk-acme-new", project.pk)
+    meanwhile(lambda: ProjectProvider.objects.filter(pk=row.pk).update(sealed=fresh))
+    assert replay().status == "succeeded"
+    keys = [asked.header("authorization") for asked in own.fake.asked]
+    assert keys == ["Bearer sk-acme-key", "Bearer sk-acme-new"]
+
+
+def test_a_limit_that_is_set_meanwhile_holds(own, replay, meanwhile):
+    row = own()
+    meanwhile(lambda: ProjectProvider.objects.filter(pk=row.pk).update(replay_budget=0))
+    done = replay()
+    assert (done.status, done.error_code) == ("partial", "budget_replay")
 
 
 @pytest.mark.django_db(transaction=True)
