@@ -7,6 +7,7 @@ does not matter how many workers there are, nor which of them dies.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -184,7 +185,7 @@ def gate_of(project_id: int, name: str, replay_id: int, timeout: float) -> Gate 
     return Gate(row.pk, replay_id, timeout) if row is not None and row.has_limits else None
 
 
-def standing(project_id: int, name: str) -> tuple[Any, ...] | None:
+def standing(project_id: int, name: str) -> Sequence[Any] | None:
     """What a replay goes by of a project's provider, its key first; None where there is none."""
     columns = ("id", "kind", "base_url", "key_variable", "sealed", *LIMITS)
     return bulk.find(ProjectProvider, columns, project_id=project_id, name=name)

@@ -26,7 +26,7 @@ SMALL = 8 * 1024 * 1024
 
 
 def read_small(request: HttpRequest, most: int = SMALL) -> bytes:
-    """A body that is no log, so that nothing it could be read to fills memory; else as the other."""
+    """A body that is no log: nothing that it could be read to fills memory. Else as `read_body`."""
     return read_body(request, most, most)
 
 

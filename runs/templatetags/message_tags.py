@@ -149,6 +149,9 @@ def json_document(context: template.Context, data: bytes) -> dict[str, Any]:
 def _found_in_json(looked: LookedFor, data: bytes) -> str:
     if not looked:
         return ""
+    if exact.is_roomy(data):  # then as it came: indented it would fill memory
+        whole = data.decode("utf-8", "replace")
+        return _found(looked, (whole,), 0, len(whole), escaped=True)
     whole = exact.indented(data, WHOLE).text
     return _found(looked, (whole,), JSON_SHOWN, len(whole), escaped=True)
 

@@ -26,6 +26,8 @@ from runs.storage import attachments, segments
 from runs.views.record import members_of
 
 MEMBERS = ("kind", "outcome", "tool_output", "events")
+MOST_INDENTED, ROOM = 1_000_000, 4
+"""Characters a value may have indented: so many, and so many for each byte of its record."""
 NOTHING_ALLOWED = "default-src 'none'; sandbox"
 FOR_EVER = "private, max-age=31536000, immutable"
 FOR_AN_HOUR = "private, max-age=3600"
@@ -59,8 +61,14 @@ def value(request: HttpRequest, slug: str, run_id: str, seq: int) -> HttpRespons
     """The whole of one recorded value: a text as it is, anything else as JSON."""
     effect = get_effect_or_404(get_run_or_404(request, slug, run_id), seq)
     found = _pointed_at(request, effect)
-    text = found if isinstance(found, str) else exact.pretty(found, effect.length * 20).text
+    text = found if isinstance(found, str) else _readable(found, effect.length)
     return _text(text.encode("utf-8", "replace"))
+
+
+def _readable(value: Any, size: int) -> str:
+    """As indented JSON; on one line what nests so deeply that it would be mostly blanks."""
+    shown = exact.pretty(value, MOST_INDENTED + ROOM * size)
+    return exact.compact(value) if shown.cut else shown.text
 
 
 @require_safe

@@ -189,7 +189,7 @@ def test_a_provider_that_was_removed_lets_nothing_through(gate):
 
 @pytest.fixture
 def meanwhile(monkeypatch, settings):
-    """meanwhile(act) -> `act` is done behind the first answer of a replay, which asks one by one."""
+    """meanwhile(act) -> `act` is done behind the first answer of a replay that asks one by one."""
     settings.REPLAY_PARALLEL_CALLS = 1
     monkeypatch.setattr(prompt, "LOOK_SECONDS", 0.0)
     store = results.answer

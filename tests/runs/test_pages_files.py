@@ -2,8 +2,10 @@
 
 import base64
 import json
+import tracemalloc
 
 import pytest
+from factories import body, completion
 
 from runs import ingest
 from runs.messages.media import sniff
@@ -127,3 +129,25 @@ def test_the_wire_can_be_read_in_its_own_dialect(member_client, project) -> None
 )
 def test_kinds_are_told_by_their_first_bytes(start: bytes, kind: str | None) -> None:
     assert sniff(start) == kind
+
+
+@pytest.mark.parametrize("tab", ["?at=1&tab=json", "?at=1&tab=json&q=deepest"])
+def test_a_page_of_what_nests_deeply_holds_no_margins_of_all_of_it(api, member_client, tab):
+    """Two bytes of each value, and hundreds of blanks before it."""
+    deep = "[" * 230 + "1," * 300_000 + '"deepest"' + "]" * 230
+    record = body(completion(1) | {"x": 0}).replace(b'"raw": null', b'"raw": ' + deep.encode())
+    api("POST", "/api/v1/runs", b'{"run": {"id": "r1"}, "log": {"records": [%b]}}' % record)
+    member_client.get(f"/p/acme/runs/r1{tab}")
+    tracemalloc.start()
+    page = member_client.get(f"/p/acme/runs/r1{tab}")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert page.status_code == 200 and peak < 120_000_000
+
+
+def test_a_value_that_nests_deeply_is_whole_on_one_line(api, member_client):
+    deep = "[" * 200 + "1," * 100_000 + "1" + "]" * 200
+    record = body(completion(1) | {"x": 0}).replace(b'"x": 0', b'"x": ' + deep.encode())
+    api("POST", "/api/v1/runs", b'{"run": {"id": "r1"}, "log": {"records": [%b]}}' % record)
+    told = member_client.get("/p/acme/runs/r1/effects/1/value?at=/x").content
+    assert told == deep.encode()
