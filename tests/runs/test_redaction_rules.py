@@ -105,6 +105,19 @@ def test_a_pointer_names_the_same_place_in_a_log_that_comes_as_lines(api):
     assert not [word for word in (b"333", b"t0k") if word in b"".join(parts)]
 
 
+def test_the_id_of_a_log_gives_nothing_away_that_was_taken_out(api, settings):
+    """The rest of the log is there to be read: four digits would be found by trying them all."""
+    sent = body(log(completion(1, asked="PIN-1234")))
+    told = [api("POST", "/api/v1/effect-logs", sent).json()["run_id"]]
+    put(api, {"name": "pin", "pattern": "PIN-[0-9]{4}"})
+    told += [api("POST", "/api/v1/effect-logs", sent).json()["run_id"] for _ in range(2)]
+    settings.SECRET_KEY = "of another server"
+    told.append(api("POST", "/api/v1/effect-logs", sent).json()["run_id"])
+    assert told[1] == told[2] and len(set(told)) == 3
+    other = body(log(completion(1, asked="PIN-1235")))
+    assert api("POST", "/api/v1/effect-logs", other).json()["run_id"] not in told
+
+
 def test_a_field_beside_a_log_goes_too(api):
     put(api, {"name": "person", "field": "user_id"}, {"name": "team", "field": "/session_id"})
     sent = body(log(completion(1)))
