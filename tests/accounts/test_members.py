@@ -7,8 +7,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from runs.accounts import links, people
-from runs.accounts.models import LinkPurpose, Membership, OneTimeLink, Project, Role, User
+from runs.accounts import keys, links, people
+from runs.accounts.models import LinkPurpose, Membership, OneTimeLink, Project, Role, Scope, User
 
 pytestmark = pytest.mark.django_db
 
@@ -179,6 +179,18 @@ def test_removed_member_is_out_at_once(owner, member_client):
     assert member_client.get("/p/acme/members").status_code == 200
     owner.post(f"/p/acme/members/{member_id('member@example.com')}/remove")
     assert member_client.get("/p/acme/members").status_code == 404
+
+
+def test_whoever_removes_somebody_is_told_of_their_keys(owner, make_member, project):
+    """A key is the project's and goes on working; who made it may have kept it."""
+    gone = make_member("admin", "gone@example.com")
+    for name, of in (("CI", gone), ("old", gone), ("mine", None)):
+        key, _ = keys.mint(project=project, name=name, scope=Scope.ADMIN, created_by=of)
+        if name == "old":
+            keys.revoke(key)
+    page = owner.post(f"/p/acme/members/{member_id('gone@example.com')}/remove", follow=True)
+    told = page.content.decode()
+    assert "Keys they made still work: “CI”." in told and "“old”" not in told
 
 
 def test_member_of_another_project_is_not_ones_to_change(owner, make_member):

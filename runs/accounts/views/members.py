@@ -15,9 +15,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from runs.access import get_membership_or_404
 from runs.accounts import links, people
 from runs.accounts.forms import InviteForm, JoinForm, RoleForm
-from runs.accounts.models import LinkPurpose, Membership, OneTimeLink, Role, User
+from runs.accounts.models import ApiKey, LinkPurpose, Membership, OneTimeLink, Role, User
 from runs.accounts.views import shown_once
 from runs.accounts.views.sign_in import BACKEND
+
+KEYS_TOLD = 5
 
 
 @never_cache
@@ -80,7 +82,19 @@ def remove(request: HttpRequest, slug: str, member_id: int) -> HttpResponse:
     if member.pk == me.pk:
         return redirect("accounts:home")
     messages.success(request, f"{member.user.email} is no longer a member.")
+    _tell_of_keys(request, member)
     return redirect("accounts:members", slug)
+
+
+def _tell_of_keys(request: HttpRequest, gone: Membership) -> None:
+    """A key is the project's, and agents may live by it; whoever made it may still know it."""
+    made = ApiKey.objects.live().filter(project=gone.project_id, created_by=gone.user_id)
+    names = list(made.order_by("name").values_list("name", flat=True)[: KEYS_TOLD + 1])
+    if names:
+        told = ", ".join(f"“{name}”" for name in names[:KEYS_TOLD])
+        more = " and others" if len(names) > KEYS_TOLD else ""
+        said = f"Keys they made still work: {told}{more}. Revoke what they may have kept."
+        messages.warning(request, said)
 
 
 @require_POST
