@@ -64,7 +64,9 @@ MAX_PATH = 1000
 """Characters of a mark's path; a longer one is cut."""
 
 _KEY = r"[A-Za-z0-9_\-]"
-_BEFORE = r"(?<![A-Za-z0-9])"
+_BEHIND_ESCAPE = r"(?<=\\[bfnrt])|(?<=\\u00[01][0-9a-fA-F])"
+"""In JSON inside a text a line break is spelled with a letter, which is none of the next word."""
+_BEFORE = rf"(?:(?<![A-Za-z0-9])|{_BEHIND_ESCAPE})"
 _PEM = r"(?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?"
 _TOKEN68 = r"[A-Za-z0-9_\-.~+/]"
 _BLANKS = r"(?>(?:[ \t]++|\\++(?:t|u0009)){1,64})"
@@ -152,8 +154,8 @@ BUILT_IN: tuple[Rule, ...] = (
     ),
     _bearer("earer", "[Bb]earer"),
     _bearer("EARER", "BEARER"),
-    _basic("asic", r"\b[Bb]asic"),
-    _basic("ASIC", r"\bBASIC"),
+    _basic("asic", rf"(?:\b|{_BEHIND_ESCAPE})[Bb]asic"),
+    _basic("ASIC", rf"(?:\b|{_BEHIND_ESCAPE})BASIC"),
     # Without an end, everything that follows is taken for the key.
     _context(
         "private-key",

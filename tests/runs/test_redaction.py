@@ -68,6 +68,23 @@ def test_a_well_known_secret_is_taken_out(api, rule):
     assert secret.encode() not in everything_stored()
 
 
+LINES = [*SECRETS.values(), "Basic dXNlcjpwYTU1d29yZA=="]
+
+
+@pytest.mark.parametrize("secret", LINES)
+@pytest.mark.parametrize("blank", ["\n", "\t", "\r\n", "\f", "\b", "\x0b", "\x1f"])
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_a_secret_that_begins_a_line_of_json_inside_a_text_is_found(secret, blank, times):
+    """The file a tool wrote stands in its arguments, which are a text: there a line break is `\\n`,
+    and the secret behind it seems to go on a word."""
+    text = f"keys:{blank}{secret}{blank}end"
+    for _ in range(times):
+        text = json.dumps({"content": text})
+    assert Redactor().text(text)[1], text
+    data = json.dumps({"args": text}).encode()
+    assert secret.splitlines()[0] not in Redactor().json(data)[0].decode()
+
+
 @pytest.mark.parametrize(
     ("text", "clean"),
     [
