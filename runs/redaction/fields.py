@@ -21,6 +21,7 @@ _OF_THE_FORMAT = {
     *("id", "parent", "scope", "key", "kind", "effect", "outcome", "ok", "err", "header", "log"),
     *("record", "records", "run", "type", "role", "status", "request", "response"),
 }
+_OPENS = re.compile(r"[ \t\r\n]*+[{\[]")
 Steps = Sequence[int | str]
 Taken = tuple[Steps, str, str]
 """Where, by which rule, and the text that stood there."""
@@ -71,15 +72,19 @@ class Fields:
         names = {next((s for s in f.steps[::-1] if s != "*"), "") for f in fields}
         spelled = "|".join(re.escape(json.dumps(n, ensure_ascii=False)[1:-1]) for n in names)
         self._names = re.compile(spelled.encode("utf-8", "replace"), re.IGNORECASE)
+        self._is_ascii = spelled.isascii()  # of bytes, no other letters have another case
 
     def __bool__(self) -> bool:
         return bool(self._fields)
 
     def may_be_in(self, data: bytes) -> bool:
-        """A quick look: whether one of the names stands anywhere, or may be there as escapes."""
+        """A quick look: whether one of the names stands anywhere, or may be there as escapes or in
+        another case."""
         if not self._fields:
             return False
-        return b"\\u" in data or self._names.search(data) is not None
+        if not self._is_ascii or b"\\u" in data:
+            return True
+        return self._names.search(data) is not None
 
     def take(self, data: bytes, inside: int = 0) -> tuple[bytes, list[Taken]]:
         """A JSON text without what the rules name, and what that was."""
@@ -106,7 +111,7 @@ class Fields:
         for field in self._fields:
             if field.covers(steps, inside > 0):
                 text = _without(field, text, found)
-        if is_text and inside < MAX_INSIDE and text[:1] in ("{", "["):
+        if is_text and inside < MAX_INSIDE and _OPENS.match(text):
             text = self._opened(text, inside + 1, found)
         return quoted(text), found
 

@@ -68,6 +68,23 @@ def test_a_field_is_found_in_the_json_of_a_text(api):
     assert json.loads(kept) == {"user": "u", "password": "[redacted:password]"}
 
 
+@pytest.mark.parametrize("start", ["\n", "  \r\n\t", ""])
+def test_json_in_a_text_may_begin_with_blanks(api, start):
+    """Models put a line break in front of it."""
+    put(api, PASSWORD)
+    text, marks = stored_after(api, tool(1, args=f'{start}{{"a": [{{"password": "s3cret"}}]}}'))
+    assert "s3cret" not in text and [mark["rule"] for mark in marks] == ["password"]
+
+
+@pytest.mark.parametrize("spelled", ["Пароль", "пароль", "ПАРОЛЬ"])
+def test_the_case_of_a_name_does_not_count_in_any_script(api, spelled):
+    put(api, {"name": "password", "field": "пароль"})
+    record = completion(1) | {"x": {spelled: "s3cret"}}
+    sent = json.dumps({"run": {"id": "r1"}, "log": {"records": [record]}}, ensure_ascii=False)
+    assert api("POST", "/api/v1/runs", sent.encode()).status_code == 201
+    assert "s3cret" not in api("GET", "/api/v1/runs/r1/log").getvalue().decode()
+
+
 def test_a_pointer_names_one_place_and_a_pattern_what_goes_there(api):
     put(api, {"name": "city", "pattern": "[A-Z][a-z]+", "field": "/x/*/address"})
     people = [{"address": "7 Main, Berlin", "name": "Ann"}, {"address": "none", "name": "Bob"}]
