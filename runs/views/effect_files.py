@@ -26,6 +26,7 @@ from runs.storage import attachments, segments
 from runs.views.record import members_of
 
 MEMBERS = ("kind", "outcome", "tool_output", "events")
+PARTS = (*MEMBERS, "wire")
 MOST_INDENTED, ROOM = 1_000_000, 4
 """Characters a value may have indented: so many, and so many for each byte of its record."""
 NOTHING_ALLOWED = "default-src 'none'; sandbox"
@@ -48,7 +49,8 @@ def log(request: HttpRequest, slug: str, run_id: str) -> StreamingHttpResponse:
 def raw(request: HttpRequest, slug: str, run_id: str, seq: int) -> HttpResponse:
     """The record's bytes, or with `part` those of one member (or the `wire` exchange)."""
     effect = get_effect_or_404(get_run_or_404(request, slug, run_id), seq)
-    part = request.GET.get("part", "")
+    asked = request.GET.get("part", "")
+    part = asked if asked in PARTS else ""  # it becomes a piece of the file's name
     response = _text(_bytes(effect, part))
     if request.GET.get("download"):
         name = "-".join(filter(None, [effect.run.external_id, str(seq), part]))

@@ -131,6 +131,16 @@ def test_kinds_are_told_by_their_first_bytes(start: bytes, kind: str | None) -> 
     assert sniff(start) == kind
 
 
+@pytest.mark.parametrize(
+    "part", ["\r\nSet-Cookie: a=b", '"; filename="evil.bat', "€", "\0", "k" * 9000]
+)
+def test_the_name_of_a_file_is_no_ones_to_choose(member_client, project, part):
+    run_with(project)
+    asked = {"part": part, "download": "1"}
+    answer = member_client.get("/p/acme/runs/run/effects/1/raw", asked)
+    assert answer["Content-Disposition"] == 'attachment; filename="run-1.json"'
+
+
 @pytest.mark.parametrize("tab", ["?at=1&tab=json", "?at=1&tab=json&q=deepest"])
 def test_a_page_of_what_nests_deeply_holds_no_margins_of_all_of_it(api, member_client, tab):
     """Two bytes of each value, and hundreds of blanks before it."""
