@@ -198,6 +198,9 @@ def test_pasted_address_comes_back_after_sign_in(client, make_member):
         "javascript:alert(1)",
         "/\0",
         "http:///x",
+        "true",
+        "accounts:sign-in",
+        "?next=x",
     ],
 )
 def test_sign_in_leads_to_no_other_host(client, make_member, elsewhere):
@@ -205,6 +208,7 @@ def test_sign_in_leads_to_no_other_host(client, make_member, elsewhere):
     page = client.get("/sign-in", {"next": elsewhere})
     assert 'name="next" value=' not in page.content.decode()
     assert sign_in(client, next=elsewhere)["Location"] == "/p/acme/runs"
+    assert client.get("/sign-in", {"next": elsewhere})["Location"] == "/p/acme/runs"
 
 
 def test_fragment_sends_the_whole_page_to_sign_in(client, project):

@@ -103,11 +103,14 @@ def locked_out(
 
 
 def safe_next(request: HttpRequest, url: str) -> str:
-    """`url` if it is a page of this host, else nothing."""
+    """`url` if it is a page of this host, else nothing: a word alone is the name of a route to
+    Django's `redirect`."""
     form = NextForm({"next": url})
     if not form.is_valid():
         return ""
     following: str = form.cleaned_data["next"]
+    if "/" not in following:
+        return ""
     ours = url_has_allowed_host_and_scheme(
         following, {request.get_host()}, require_https=request.is_secure()
     )
