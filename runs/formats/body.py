@@ -19,6 +19,8 @@ from runs.formats.jsonbytes import Document
 from runs.messages.loose import clean
 from runs.refusals import Refused
 
+MOST_MEMBERS = 1000
+"""Of a log: header, records, and what it has beside them."""
 _LINE_MEMBERS = {"header", "kind", "outcome", "record"}
 
 
@@ -159,6 +161,7 @@ def _log(document: Document, top: dict[str, Raw], sent: Sent, prefix: str = "") 
     if "header" in top:
         sent.header = _header(document, top["header"])
     known = {"header", "records"} if prefix else {"header", "records", "times", "wire", "run"}
+    _check_count(top, MOST_MEMBERS, prefix.rstrip(".") or None)
     sent.extra = {n: document.original(raw) for n, raw in top.items() if n not in known}
     for name, data in sent.extra.items():
         sent.warnings.append(("unknown_key", clean(f"unknown key `{name[:80]}`")))
@@ -171,10 +174,17 @@ def _beside(document: Document, top: dict[str, Raw], sent: Sent) -> Sent:
         sent.times = document.original(top["times"])
     if _is_given(top, "wire"):
         members = document.members(top["wire"], "wire")
+        _check_count(members, settings.INGEST_MAX_RECORDS, "wire")
         sent.wire = {key: document.original(raw) for key, raw in members.items()}
         for key, data in sent.wire.items():
             _check_depth(data, 2, f"wire.{clean(key[:80])}")
     return sent
+
+
+def _check_count(members: dict[str, Raw], most: int, field: str | None) -> None:
+    """Refused if there are more: each costs a look, and millions fit into a request."""
+    if len(members) > most:
+        raise Refused("too_many", f"At most {most:,} members.", field, limit=most)
 
 
 def _check_depth(data: bytes, around: int, field: str) -> None:

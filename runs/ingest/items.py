@@ -203,9 +203,12 @@ def _read_times(sent: Sent, intake: Intake) -> None:
         return
     every = times.of_envelope_at_once(sent.times)
     if every is not None:
+        _check_times(len(every))
         intake.times = every
         return
-    for effect_id, raw in jsonbytes.Document(sent.times).members(field="times").items():
+    members = jsonbytes.Document(sent.times).members(field="times")
+    _check_times(len(members))
+    for effect_id, raw in members.items():
         try:
             intake.times[effect_id] = times.of_envelope(jsonbytes.read(bytes(raw)), "times")
         except Refused as refused:
@@ -213,6 +216,12 @@ def _read_times(sent: Sent, intake: Intake) -> None:
             intake.rejected.append(
                 Rejected(None, effect_id[:200], refused.code, refused.message, field)
             )
+
+
+def _check_times(count: int) -> None:
+    limit = settings.INGEST_MAX_RECORDS
+    if count > limit:
+        raise Refused("too_many", f"At most {limit} times a request.", "times", limit=limit)
 
 
 class _Reader:

@@ -367,6 +367,21 @@ def test_too_many_records_are_named(api, settings):
     assert error(answer) == (422, "too_many", "records")
 
 
+@pytest.mark.parametrize(
+    ("sent", "field"),
+    [
+        ({"log": log(tool(1)), "wire": {str(n): {} for n in range(4)}}, "wire"),
+        ({"log": log(tool(1)), "times": {str(n): {} for n in range(4)}}, "times"),
+        ({"log": log(tool(1)) | {f"x{n}": 1 for n in range(1001)}}, "log"),
+    ],
+)
+def test_what_is_beside_records_is_bounded_too(api, settings, sent, field):
+    settings.INGEST_MAX_RECORDS = 3
+    answer = api("POST", "/api/v1/runs", body({"run": {"id": "r1"}, **sent}))
+    assert error(answer) == (422, "too_many", field)
+    assert not Run.objects.exists()
+
+
 # --- The body itself -----------------------------------------------------------------------------
 
 
