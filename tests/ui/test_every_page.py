@@ -27,6 +27,7 @@ from runs.accounts import keys, links, people
 from runs.accounts.models import Membership, Role, Scope
 from runs.comments import writing
 from runs.models import Run, SavedView
+from runs.search import indexing
 
 pytestmark = [
     pytest.mark.browser,
@@ -134,6 +135,7 @@ def owner(project, make_member, load_log):
     writing.write(run, 4, "@owner is this right?", author=make_member("member"))
     SavedView.objects.create(project=project, name="Mine", owner=user, query="sort=-cost")
     keys.mint(project=project, name="CI", scope=Scope.READ)
+    indexing.index_pending()
     people.create_project(name="Empty", owner=user, slug="empty")
     return user
 
@@ -190,11 +192,16 @@ def told(member: Membership) -> str:
     return hook.public_id
 
 
+ROWLESS = """() => [...document.querySelectorAll("[data-rows]")]
+    .filter((list) => list.querySelector("a") && !list.querySelector("[data-row]"))
+    .map((list) => `j and k find no row in ${list.outerHTML.slice(0, 160)}`)"""
+
+
 def broken(page, address: str) -> list[str]:
     """What is wrong with a page (it has axe): all rules in the light, colours in the dark too."""
     page.emulate_media(color_scheme="light")
     page.goto(address)
-    found = page.evaluate(FOUND, OPTIONS)
+    found = page.evaluate(FOUND, OPTIONS) + page.evaluate(ROWLESS)
     page.emulate_media(color_scheme="dark")
     return [f"{address} {one}" for one in found + page.evaluate(FOUND, COLOURS)]
 

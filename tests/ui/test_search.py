@@ -31,6 +31,18 @@ def test_a_hit_is_opened_where_it_stands_and_marked(page, load_log) -> None:
     assert set(marked) == {"helmet"}
 
 
+def test_keys_walk_the_hits_and_open_one(page, load_log) -> None:
+    load_log("refund-memory", agent="refund")
+    indexing.index_pending()
+    page.goto("/p/acme/search?q=order")
+    second = page.locator(".hits a").nth(1).get_attribute("href")
+    for key in ("j", "j"):
+        page.keyboard.press(key)
+    expect(page.locator(".hits [aria-current]")).to_have_count(1)
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{second}")
+
+
 def test_the_last_word_of_a_long_text_is_seen_marked(page, project) -> None:
     rows = {"rows": [{"n": n} for n in range(300)], "last": {"deep": ["one\nZanzibar"]}}
     records = [tool(1, result="lorem ipsum " * 15_000 + "Zanzibar"), tool(2, args=json.dumps(rows))]
