@@ -19,11 +19,13 @@ from runs.views.step_list import ListState, chips, found_in, grow_context, seen_
 
 
 class GrowthForm(forms.Form):
-    """What a page has: rows up to `after`, `count` effects in all, as of `seen`."""
+    """What a page has: rows up to `after`, `count` effects in all, as of `seen`; `missing` says
+    that the effect it is at was not there yet."""
 
     after = forms.IntegerField(min_value=0, max_value=2**31 - 1)
     count = forms.IntegerField(min_value=0, max_value=2**31 - 1)
     seen = forms.CharField(max_length=40)
+    missing = forms.BooleanField(required=False)
 
 
 @require_safe
@@ -38,10 +40,14 @@ def growth(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     listing = listing_of(run, state.choice)
     around = run_page.around_of(run, at, [])
     context = run_page.where(run, at, state, listing, around)
-    tape = tape_of(run, around)
-    context |= {"tape": tape, "head": run_page.head_of(tape, context["effect"], at), "oob": True}
+    context |= {"oob": True, "grown": True}
+    if has.is_valid() and has.cleaned_data["missing"]:
+        context |= run_page.on_show(run, context["effect"], chosen, around) | {"pane": True}
+    else:
+        tape = tape_of(run, around)
+        context |= {"tape": tape, "head": run_page.head_of(tape, context["effect"], at)}
     context |= _rows(listing, state, at, has) | {"chips": chips(run, state)} | grow_context(run)
-    return render(request, "runs/run_detail.html#growth", context | {"grown": True})
+    return render(request, "runs/run_detail.html#growth", context)
 
 
 def _rows(listing: Listing, state: ListState, at: int, has: GrowthForm) -> dict[str, Any]:

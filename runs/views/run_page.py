@@ -36,7 +36,7 @@ def run_detail(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     if asks_part and request.htmx.target != "list":  # type: ignore[attr-defined]
         around = around_of(run, at, [])
         context = where(run, at, state, listing, around)
-        context |= _on_show(run, context["effect"], chosen, around) | {"oob": True}
+        context |= on_show(run, context["effect"], chosen, around) | {"oob": True}
         return render(request, "runs/run_detail.html#step", context)
     windows = listing.windows(at)
     around = around_of(run, at, windows if listing.seqs is None else [])
@@ -45,7 +45,7 @@ def run_detail(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     context |= grow_context(run)
     if asks_part:
         return render(request, "runs/run_detail.html#listing", {**context, "oob": True})
-    context |= _on_show(run, context["effect"], chosen, around)
+    context |= on_show(run, context["effect"], chosen, around)
     return render(request, "runs/run_detail.html", context)
 
 
@@ -83,7 +83,7 @@ def where(run: Run, at: int, state: ListState, listing: Listing, around: Stretch
     return {"run": run, "at": at, "effect": effect, "state": state, "go": go}
 
 
-def _on_show(
+def on_show(
     run: Run, effect: Effect | None, chosen: dict[str, Any], around: Stretch
 ) -> dict[str, Any]:
     tape, at = tape_of(run, around), chosen.get("at", 1)

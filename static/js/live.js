@@ -2,7 +2,7 @@
 /* A run that is going on: what is new comes to the end of the list and nothing else moves. With
    "Follow" pressed, each new effect is gone to. */
 (() => {
-  const OF_LIST = ["family", "errors_only", "fold"];
+  const KEPT = ["family", "errors_only", "fold", "req", "tab"]; // of the address
   const KEY = "follow";
   const shown = () => document.getElementById("effect")?.dataset.at ?? "1";
   const button = () => document.getElementById("follow");
@@ -13,8 +13,9 @@
 
   function state() {
     const now = new URLSearchParams(location.search);
-    const kept = OF_LIST.flatMap((name) => now.getAll(name).map((value) => [name, value]));
-    return new URLSearchParams([["at", shown()], ...kept]);
+    const kept = KEPT.flatMap((name) => now.getAll(name).map((value) => [name, value]));
+    const missing = document.querySelector("#effect[data-missing]") ? [["missing", "on"]] : [];
+    return new URLSearchParams([["at", shown()], ...missing, ...kept]);
   }
 
   function setFollow(on) {

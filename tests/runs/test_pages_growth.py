@@ -63,6 +63,25 @@ def test_an_effect_that_comes_late_brings_the_list_anew(member_client, send) -> 
     assert '<div id="list" class="list" hx-swap-oob="true">' in news
 
 
+def test_the_effect_a_page_waits_for_comes_with_its_pane(member_client, send) -> None:
+    asked = question(member_client)
+    send(3, completion(3, "Next?", "Two."))
+    at_it = member_client.get(f"{asked}&at=3&missing=on", headers=HTMX).text
+    assert '<div id="effect" class="panes" data-at="3" hx-swap-oob="true"' in at_it
+    assert "Two." in at_it
+    assert '<div id="effect"' not in member_client.get(f"{asked}&at=3", headers=HTMX).text
+    still = member_client.get(f"{asked}&at=9&missing=on", headers=HTMX).text
+    assert 'data-at="9" data-missing' in still
+
+
+def test_the_heading_follows_what_the_run_was_asked(member_client, project) -> None:
+    ingest.accept_run(project, body({"run": {"id": "run", "status": "running"}}))
+    asked = question(member_client)
+    ingest.append_effects(project, "run", batch(completion(1, "First?", "One.")))
+    news = member_client.get(f"{asked}&at=1", headers=HTMX).text
+    assert re.search(r'<h1 id="run-heading"[^>]*hx-swap-oob="true">First\?</h1>', news)
+
+
 def test_a_run_that_is_over_is_asked_no_more(member_client, send, project) -> None:
     asked = question(member_client)
     ingest.finish_run(project, "run", body({"status": "failed"}))

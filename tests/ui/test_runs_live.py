@@ -48,6 +48,17 @@ def test_a_run_grows_at_the_end_and_the_reader_stays(live, send) -> None:
     assert live.locator(".tape rect[data-seq='65']").count() == 1
 
 
+def test_the_first_effect_of_a_run_comes_to_a_page_that_waits_for_it(page, send) -> None:
+    send("", body({"run": {"id": "run", "status": "running"}}))
+    page.goto("/p/acme/runs/run")
+    expect(page.locator("#effect")).to_contain_text("This run has no effects")
+    send("/run/effects", batch(completion(1, "First?", "One."), tool(2), positions=[1, 2]))
+    expect(page.locator("#effect")).to_contain_text("One.", timeout=8000)
+    expect(page.locator("h1")).to_have_text("First?")
+    page.keyboard.press("j")
+    page.wait_for_selector("#effect[data-at='2']")
+
+
 def test_a_reader_who_follows_goes_along_until_they_go_elsewhere(live, send) -> None:
     live.get_by_role("button", name="Follow").click()
     live.wait_for_selector("#effect[data-at='60']")
