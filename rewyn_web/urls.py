@@ -5,6 +5,7 @@ from django.urls import include, path, re_path
 from rewyn_web import health
 from runs.api.schema import NothingView
 
+handler400 = "rewyn_web.broken.bad_request"
 handler500 = "rewyn_web.broken.server_error"
 
 urlpatterns = [
