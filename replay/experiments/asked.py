@@ -22,7 +22,7 @@ from replay.questions import (
     read_question,
 )
 from rewyn_sdk import canonical_bytes
-from runs.messages.loose import clean
+from runs.messages.loose import clean, is_blank
 from runs.refusals import Mistakes, Refused, SeveralRefused
 
 MAX_RUNS = 1000
@@ -181,7 +181,8 @@ def read_name(value: Any, name: str = "name") -> str:
     """A name somebody gives; Refused where it cannot be one."""
     if (
         not isinstance(value, str)
-        or not 0 < len(value.strip()) <= MAX_NAME
+        or is_blank(value)
+        or len(value.strip()) > MAX_NAME
         or clean(value) != value
     ):
         raise Refused("invalid", f"`{name}` is a text of 1 to {MAX_NAME} characters.", name)

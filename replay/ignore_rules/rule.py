@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from runs.messages.loose import clean
+from runs.messages.loose import clean, is_blank
 from runs.own_patterns import MAX_PATTERN, BadPattern, compile_pattern
 
 MEMBERS = ("name", "pattern", "path", "tool", "key")
@@ -62,7 +62,7 @@ def made_of(given: Mapping[str, Any]) -> Rule:
 
 @lru_cache(512)
 def _made(name: str, pattern: str, path: str, tool: str, key: str) -> Rule:
-    if not (0 < len(name) <= MAX_NAME and name == name.strip()):
+    if is_blank(name) or len(name) > MAX_NAME or name != name.strip():
         raise BadRule("name", f"A name has 1 to {MAX_NAME} characters.")
     if not (pattern or path):
         raise BadRule("path", "A rule needs a path or a pattern.")

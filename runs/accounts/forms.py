@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from runs.accounts.models import ApiKey, Project, Role, Scope, User
 from runs.accounts.people import SLUG_LENGTH
+from runs.messages.loose import is_blank
 
 EMAIL_LENGTH = 254
 NAME_LENGTH = 200
@@ -23,6 +24,12 @@ def no_surrogates(value: str) -> None:
     """Half a character (a lone surrogate) has no UTF-8 form; no database takes it."""
     if any("\ud800" <= letter <= "\udfff" for letter in value):
         raise ValidationError("This text has a broken character in it.", code="surrogate")
+
+
+def visible(value: str) -> None:
+    """A name nobody sees is a blank row in a list."""
+    if is_blank(value):
+        raise ValidationError("Nothing of this can be seen.", code="invisible")
 
 
 class PlainField(forms.CharField):
@@ -44,7 +51,7 @@ class EmailField(forms.EmailField):
 
 
 def text_field(**options: Any) -> PlainField:
-    return PlainField(max_length=NAME_LENGTH, **options)
+    return PlainField(max_length=NAME_LENGTH, validators=[visible], **options)
 
 
 def password_field(label: str, autocomplete: str) -> PlainField:
@@ -191,8 +198,9 @@ class RedactionRuleForm(PageForm):
         strip=False,
         help_text="A regular expression over texts, such as C-[0-9]{6}. No look-around, no flags.",
     )
-    field = text_field(
+    field = PlainField(
         label="Field",
+        max_length=NAME_LENGTH,
         required=False,
         help_text="The name of a member, such as password, or a JSON pointer with * for any step."
         " Everything under it goes, or with a pattern what matches there.",

@@ -12,7 +12,7 @@ from runs import bulk
 from runs.accounts.models import Membership, Project, Role, User
 from runs.comments.models import LONGEST, Comment, Mention
 from runs.comments.names import mentioned, shown_name
-from runs.messages.loose import clean
+from runs.messages.loose import clean, is_blank
 from runs.models import Run
 
 
@@ -80,7 +80,7 @@ def read(user: User, project: Project, comments: Iterable[int] | None = None) ->
 
 def _checked(text: str) -> str:
     text = clean(text.replace("\r\n", "\n")).strip()
-    if not text:
+    if is_blank(text):
         raise Unsayable("A comment needs some words.")
     if len(text) > LONGEST:
         raise Unsayable(f"A comment has at most {LONGEST:,} characters; this has {len(text):,}.")

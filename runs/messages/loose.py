@@ -5,12 +5,15 @@ import re
 from hashlib import blake2b
 from math import isfinite
 from typing import Any
+from unicodedata import category
 
 from runs.messages import exact, otlp
 
 _OPENED = 2_000_000
 """Characters up to which a pointer may lead into the JSON that a text holds."""
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_FILLERS = "\u115f\u1160\u2800\u3164\uffa0"
+"""Letters and signs by their category that have no ink."""
 _SPACE = re.compile(r"\s+")
 
 
@@ -54,6 +57,11 @@ def clean(value: str) -> str:
     """`value` fit for a page or a text column: controls become their pictures (NUL is ␀, ESC is ␛),
     lone surrogates and C1 controls the replacement character."""
     return _CONTROL.sub(_picture, value)
+
+
+def is_blank(value: str) -> bool:
+    """Whether nothing of `value` is seen: white space, marks for direction, joiners, fillers."""
+    return all(category(one)[0] in "ZCM" or one in _FILLERS for one in value)
 
 
 def _picture(match: re.Match[str]) -> str:

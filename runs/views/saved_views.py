@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from runs.access import get_membership_or_404
+from runs.accounts.forms import visible
 from runs.accounts.models import Membership, Project, Role
 from runs.lists.filters import RunListForm
 from runs.models import SavedView
@@ -24,7 +25,7 @@ MOST = 100
 
 
 class ViewForm(forms.Form):
-    name = forms.CharField(max_length=80, strip=True)
+    name = forms.CharField(max_length=80, validators=[visible])
     query = forms.CharField(max_length=4000, required=False)
     shared = forms.BooleanField(required=False)
     default = forms.BooleanField(required=False)

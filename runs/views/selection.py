@@ -18,6 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from runs import curate, logs
 from runs.access import get_project_or_404
+from runs.accounts.forms import visible
 from runs.accounts.models import Project, Role
 from runs.lists.filters import PAGE_SIZES, RunListForm
 from runs.lists.paging import EPOCH
@@ -31,7 +32,7 @@ TITLES_SHOWN = 10
 
 
 class TagForm(forms.Form):
-    tag = forms.CharField(max_length=NAME, strip=True)
+    tag = forms.CharField(max_length=NAME, validators=[visible])
     off = forms.BooleanField(required=False)
 
 

@@ -20,6 +20,7 @@ FORMS = {
     "/p/acme/keys": ["name", "scope", "expires"],
 }
 FIELDS = [(path, field) for path, fields in FORMS.items() for field in fields]
+NAMED = ["/account", "/projects", "/p/acme/settings", "/p/acme/keys"]
 JOIN_FIELDS = ["email", "name", "password", "again"]
 GOOD = {
     "email": "a@example.com",
@@ -39,6 +40,13 @@ def test_bad_text_is_an_error_on_the_form(owner, client, path, field, bad):
     page = browser.post(path, {**GOOD, field: bad})
     assert page.status_code == 400
     assert "note bad" in page.content.decode()
+
+
+@pytest.mark.parametrize("blank", ["\u202e", "\u200b\u2060", "\u3164", "\ufe0f"])
+@pytest.mark.parametrize("path", NAMED)
+def test_a_name_nobody_sees_is_an_error_on_the_form(owner, path, blank):
+    page = owner.post(path, {**GOOD, "name": blank})
+    assert (page.status_code, "Nothing of this can be seen." in page.text) == (400, True)
 
 
 @pytest.mark.parametrize("bad", BAD, ids=["nul", "only nul", "flood"])

@@ -394,6 +394,12 @@ def test_a_run_that_is_deleted_leaves_its_datasets(runs, call):
     assert call("GET", f"datasets/{kept['id']}")[1]["run_ids"] == ["r2"]
 
 
+@pytest.mark.parametrize("name", ["", " ", "\u202e", "\u200b\u3164", "\u0301"])
+def test_a_dataset_nobody_could_see_is_refused(runs, call, name):
+    status, told = call("POST", "datasets", name=name, runs=["r1"])
+    assert (status, told["error"]["field"]) == (422, "name")
+
+
 def test_two_datasets_have_two_names(runs, call):
     _, other = call("POST", "datasets", name="B", runs=["r1"])
     assert call("POST", "datasets", name="A", runs=["r1"])[0] == 201

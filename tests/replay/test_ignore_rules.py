@@ -321,6 +321,7 @@ def test_rules_are_read_as_they_were_put_and_can_be_put_again(put, api):
     [
         ([{"name": "x"}], "rules[0].path"),
         ([ORDERS, ORDERS], "rules[1].name"),
+        ([{**ORDERS, "name": "\u3164"}], "rules[0].name"),
         ([{**ORDERS, "flags": "i"}], "rules[0].flags"),
         (["x"], "rules[0].name"),
         ([{"name": f"r{n}", "path": "/text"} for n in range(51)], "rules"),

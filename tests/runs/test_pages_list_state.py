@@ -142,6 +142,7 @@ def test_the_same_name_again_replaces_the_view(member_client, make_run) -> None:
     assert SavedView.objects.get().query == "agent=b"
     save(member_client, "", "agent=b")
     save(member_client, "x" * 81, "agent=b")
+    save(member_client, "\u202e", "agent=b")
     assert SavedView.objects.count() == 1
 
 

@@ -110,6 +110,7 @@ def test_a_tag_is_put_on_and_taken_off_several(member_client, three, api) -> Non
 BAD_TAGS = [
     {"run": "r1", "tag": " "},
     {"run": "r1", "tag": "a\0"},
+    {"run": "r1", "tag": "\u202e\u200b"},
     {"run": "r1", "tag": "x" * 201},
     {"run": "nobody", "tag": "a"},
 ]

@@ -6,11 +6,17 @@ import json
 from datetime import UTC, datetime
 
 import pytest
+from django.urls import reverse
 
 from replay import jobs
+from replay.experiments import datasets
 from replay.models import Replay
-from runs import ingest
-from runs.models import Run
+from replay.notifications import bounds
+from replay.notifications import keeping as notifications
+from runs import curate, ingest
+from runs.accounts import keys
+from runs.accounts.models import Membership, Project, Role, Scope, User
+from runs.models import Run, SavedView
 
 pytestmark = [
     pytest.mark.browser,
@@ -201,6 +207,38 @@ def test_a_short_page_does_not_stretch_the_navigation(page) -> None:
     tall = page.locator(".rail").evaluate_all(BOXES)[0]["bottom"]
     page.goto("/p/acme/import")
     assert page.locator(".rail").evaluate_all(BOXES)[0]["bottom"] == tall
+
+
+NAMED = (
+    *("accounts:keys", "accounts:members", "accounts:settings", "accounts:redaction"),
+    *("accounts:connect", "runs:views", "runs:list", "runs:agents", "replay:ignore-rules"),
+    *("replay:providers", "replay:notifications", "replay:datasets", "replay:experiments"),
+)
+
+
+def test_names_without_a_blank_push_nothing_out_of_sight(open_page, project, load_log) -> None:
+    long = "N" * 200
+    domain = ".".join(["d" * 60] * 3)
+    owner = User.objects.create_user(f"{'e' * 60}@{domain}.com", name=long)
+    Membership.objects.create(user=owner, project=project, role=Role.OWNER)
+    Project.objects.filter(pk=project.pk).update(name=long)
+    keys.mint(project=project, name=long, scope=Scope.READ, created_by=owner)
+    revoked, _ = keys.mint(project=project, name=long, scope=Scope.READ, created_by=owner)
+    keys.revoke(revoked)
+    SavedView.objects.create(project=project, name=long[:80], owner=owner)
+    load_log("refund-memory", agent=long)
+    run = Run.objects.get()
+    curate.add_tags([run], [long])
+    datasets.keep(project, long, [run], owner)
+    given = notifications.read({"url": f"https://a.example/{long}"})
+    notifications.add(project, given, by=owner, origin="")
+    bounds.add(project.pk, {"measure": "cost", "dollars": 1, "agent": long})
+    page = open_page(owner)
+    for width in (1024, 1440):
+        resized(page, width)
+        for path in (*(reverse(name, args=["acme"]) for name in NAMED), "/projects", "/account"):
+            page.goto(path)
+            assert (path, overhanging(page), page.evaluate(SIDEWAYS)) == (path, [], [])
 
 
 SIDEWAYS = """() => [...document.querySelectorAll(".scroll-x")]

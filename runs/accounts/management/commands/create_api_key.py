@@ -12,6 +12,7 @@ from django.utils import timezone
 from runs.accounts import keys
 from runs.accounts.models import Project, Scope
 from runs.management.installed import InstalledCommand
+from runs.messages.loose import is_blank
 
 
 class Command(InstalledCommand):
@@ -27,6 +28,8 @@ class Command(InstalledCommand):
         project = Project.objects.filter(slug=options["project"]).first()
         if project is None:
             raise CommandError(f"there is no project {options['project']!r}")
+        if is_blank(options["name"]):
+            raise CommandError("a key has a name that can be seen")
         days = options["days"]
         _, token = keys.mint(
             project=project,
