@@ -42,6 +42,8 @@ class Sent:
     wire: dict[str, bytes] = field(default_factory=dict)
     source: str = "rig"
     has_log: bool = False
+    log_at: str = ""
+    """What stands before a place in the log to name it in the body: `log.`, or nothing."""
     warnings: list[tuple[str, str]] = field(default_factory=list)
 
     def canonical_hash(self) -> str:
@@ -68,12 +70,17 @@ def read_envelope(data: bytes) -> Sent:
 
 
 def read_log(data: bytes) -> Sent:
-    """The body of `POST /effect-logs`: a log as JSON or JSON Lines, or a whole envelope."""
+    """The body of `POST /effect-logs`: a log as JSON or JSON Lines, or a whole envelope.
+
+    The messages are for people too, who drop all kinds of files on the page that takes logs.
+    """
     document = Document(data)
     top = _members_or_lines(document)
     if top is None:
         return _lines(document.data)
     if "records" in top:
+        if not bytes(top["records"]).startswith(b"["):
+            raise Refused("invalid", "This is no effect log: `records` is no list.", "records")
         return _log(document, top, Sent(source="rig"))
     if "log" in top or "run" in top:
         return _envelope(document, top)
@@ -137,8 +144,9 @@ def _ordinary(document: Document) -> Sent | None:
         cut = _ordinary_envelope.decode(document.data)
     except (msgspec.MsgspecError, RecursionError):
         return None
-    sent = Sent(source="envelope", has_log=True, records=[bytes(raw) for raw in cut.log.records])
-    sent.header = _header(document, cut.log.header)
+    records = [bytes(raw) for raw in cut.log.records]
+    sent = Sent(source="envelope", has_log=True, log_at="log.", records=records)
+    sent.header = _header(document, cut.log.header, "log.header")
     beside = {"times": cut.times, "wire": cut.wire}
     sent.run = None if _is_null(cut.run) else bytes(cut.run)
     return _beside(document, beside, sent)
@@ -154,12 +162,12 @@ def _envelope(document: Document, top: dict[str, Raw]) -> Sent:
 
 
 def _log(document: Document, top: dict[str, Raw], sent: Sent, prefix: str = "") -> Sent:
-    sent.has_log = True
+    sent.has_log, sent.log_at = True, prefix
     if "records" not in top:
         raise Refused("invalid", "A log needs `records`.", f"{prefix}records")
     sent.records = _records(document, top["records"], f"{prefix}records")
     if "header" in top:
-        sent.header = _header(document, top["header"])
+        sent.header = _header(document, top["header"], f"{prefix}header")
     known = {"header", "records"} if prefix else {"header", "records", "times", "wire", "run"}
     _check_count(top, MOST_MEMBERS, prefix.rstrip(".") or None)
     sent.extra = {n: document.original(raw) for n, raw in top.items() if n not in known}
@@ -205,14 +213,14 @@ def _records(document: Document, raw: Raw, field: str) -> list[bytes]:
     return [document.original(item) for item in document.items(raw, field)]
 
 
-def _header(document: Document, raw: Raw) -> bytes | None:
+def _header(document: Document, raw: Raw, field: str = "header") -> bytes | None:
     data = document.original(raw)
     if data == b"null":
         return None
     if jsonbytes.depth_exceeds(data, jsonbytes.MAX_DEPTH - 1):
-        raise Refused("too_deep", "The header nests too deeply.", "header")
+        raise Refused("too_deep", "The header nests too deeply.", field)
     if not data.startswith(b"{"):
-        raise Refused("invalid", "The header must be an object.", "header")
+        raise Refused("invalid", "The header must be an object.", field)
     return data
 
 
@@ -240,6 +248,8 @@ def _members_or_lines(document: Document) -> dict[str, Raw] | None:
     except Refused as refused:
         if "trailing characters" in str(refused):
             return None
+        if refused.code == "invalid":
+            raise Refused("invalid", "This is no effect log: it is no object.") from None
         raise
 
 

@@ -8,6 +8,7 @@ goes to `MAX_DEPTH`. NaN and infinities are no JSON and are refused.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from itertools import accumulate
@@ -65,7 +66,10 @@ class Document:
 
     def members(self, piece: Piece | None = None, field: str | None = None) -> dict[str, Raw]:
         """The members of an object (the whole text, or a piece of it), the last of a name wins."""
-        return self._decode(_members, self.data if piece is None else piece, field)
+        found = self._decode(_members, self.data if piece is None else piece, field)
+        if self._stand_in is None:
+            return found
+        return {self._original_name(name): raw for name, raw in found.items()}
 
     def items(self, piece: Piece, field: str | None = None) -> list[Raw]:
         """The elements of an array of this text."""
@@ -76,11 +80,17 @@ class Document:
         data = bytes(raw)
         return data.replace(self._stand_in, b"\\u") if self._stand_in else data
 
+    def _original_name(self, name: str) -> str:
+        assert self._stand_in is not None
+        before, *halves = name.split(self._stand_in.decode())
+        return before + "".join(chr(int(half[:4], 16)) + half[4:] for half in halves)
+
     def _decode(self, decoder: msgspec.json.Decoder[T], piece: Piece, field: str | None) -> T:
         try:
             return self._attempt(decoder, piece)
-        except msgspec.ValidationError as error:
-            raise Refused("invalid", str(error), field) from None
+        except msgspec.ValidationError:
+            kind = "an object" if decoder is _members else "a list"
+            raise Refused("invalid", f"Expected {kind}.", field) from None
         except msgspec.DecodeError as error:
             raise _malformed(bytes(piece), str(error)) from None
 
@@ -105,6 +115,19 @@ def read(data: bytes) -> Any:
         return _any.decode(data)
     except (msgspec.DecodeError, RecursionError):
         return read_exactly(data)
+
+
+def read_finite(data: bytes) -> Any:
+    """As `read`, but a number that no float holds is a text of its digits."""
+    try:
+        return _any.decode(data)
+    except (msgspec.DecodeError, RecursionError):
+        return read_exactly(data, number=_finite)
+
+
+def _finite(digits: str) -> int | float | str:
+    value = _integer(digits)
+    return digits if value in (math.inf, -math.inf) else value
 
 
 def read_exactly(data: bytes, pairs: Any = None, number: Any = None) -> Any:

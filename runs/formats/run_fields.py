@@ -51,7 +51,7 @@ def read(raw: bytes, *, prefix: str = "run") -> RunFields:
     """The fields of a `run` object; Refused names the one that cannot be taken."""
     if jsonbytes.depth_exceeds(raw, jsonbytes.MAX_DEPTH):
         raise Refused("too_deep", f"`{prefix}` nests too deeply.", prefix)
-    value = jsonbytes.read(raw)
+    value = jsonbytes.read_finite(raw)
     if not isinstance(value, dict):
         raise Refused("invalid", "Expected an object.", prefix)
     return RunFields(
@@ -166,13 +166,11 @@ def _metadata(value: Any, field: str) -> dict[str, Any] | None:
 
 
 def _clean(value: Any) -> Any:
-    """The value as a JSON column takes it: no NUL, no lone surrogate, no infinity."""
+    """The value as a JSON column takes it: no NUL, no lone surrogate."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list):
         return [_clean(item) for item in value]
     if isinstance(value, dict):
         return {clean(k): _clean(v) for k, v in value.items()}
-    if isinstance(value, float) and value in (float("inf"), float("-inf")):
-        return str(value)
     return value

@@ -66,6 +66,7 @@ class Intake:
     fields: RunFields
     source: str
     has_log: bool
+    log_at: str
     header: bytes | None
     header_lines: list[tuple[int, str]]
     extra: dict[str, bytes]
@@ -80,6 +81,11 @@ class Intake:
     fills_only: bool = False
     """The run is named by its content alone: sent again, it changes nothing that is known of it."""
     is_final: bool = False
+
+    def record(self, index: int, member: str | None) -> str:
+        """Where in the body a record is, or a member of it."""
+        record = f"{self.log_at}records[{index}]"
+        return f"{record}.{member}" if member else record
 
 
 def prepare(project: Project, sent: Sent, body: bytes, names: Mapping[str, str]) -> Intake:
@@ -110,6 +116,7 @@ def _without_records(
         fields=RunFields(),
         source=sent.source,
         has_log=sent.has_log,
+        log_at=sent.log_at,
         header=sent.header,
         header_lines=sent.header_lines,
         extra=sent.extra,
@@ -209,12 +216,13 @@ def _read_times(sent: Sent, intake: Intake) -> None:
     members = jsonbytes.Document(sent.times).members(field="times")
     _check_times(len(members))
     for effect_id, raw in members.items():
+        field = f"times.{clean(effect_id[:80])}"
         try:
-            intake.times[effect_id] = times.of_envelope(jsonbytes.read(bytes(raw)), "times")
+            intake.times[effect_id] = times.of_envelope(jsonbytes.read(bytes(raw)), field)
         except Refused as refused:
-            field = f"times.{effect_id[:80]}"
+            its_id = clean(effect_id[:200])
             intake.rejected.append(
-                Rejected(None, effect_id[:200], refused.code, refused.message, field)
+                Rejected(None, its_id, refused.code, refused.message, refused.field)
             )
 
 
@@ -240,8 +248,9 @@ class _Reader:
         try:
             item = self._item(index, raw)
         except ItemRefused as refused:
+            field = self.intake.record(index, refused.field)
             self.intake.rejected.append(
-                Rejected(index, sent_id(raw), refused.code, refused.message, refused.field)
+                Rejected(index, sent_id(raw), refused.code, refused.message, field)
             )
         else:
             self.intake.items.append(item)
@@ -302,7 +311,10 @@ def content_hash(data: bytes) -> str:
 def sent_id(raw: bytes) -> str | None:
     """The id a refused record claims, as far as one can tell."""
     try:
-        value = jsonbytes.Document(raw).members().get("id")
-        return None if value is None else bytes(value)[:200].decode(errors="replace").strip('"')
+        document = jsonbytes.Document(raw)
+        value = document.members().get("id")
+        told = b"null" if value is None else document.original(value)
+        text = jsonbytes.read(told) if told.startswith(b'"') else told.decode()
     except Refused:
         return None
+    return None if told == b"null" else clean(text[:200])

@@ -75,7 +75,7 @@ class Plan:
 def make(intake: Intake, stored: Stored) -> Plan:
     """Decide about each item of the request against what is stored."""
     plan = Plan(rejected=list(intake.rejected))
-    planner = _Planner(stored, plan, intake.has_log)
+    planner = _Planner(stored, plan, intake)
     for item in intake.items:
         planner.take(item)
     planner.settle_positions()
@@ -89,10 +89,10 @@ def make(intake: Intake, stored: Stored) -> Plan:
 
 
 class _Planner:
-    def __init__(self, stored: Stored, plan: Plan, is_whole_log: bool) -> None:
+    def __init__(self, stored: Stored, plan: Plan, intake: Intake) -> None:
         self.stored = stored
         self.plan = plan
-        self.is_whole_log = is_whole_log
+        self.intake = intake
         self.fresh: dict[str, Item] = {}
         self.taken = dict(stored.taken)
         self.waiting: list[Item] = []
@@ -128,7 +128,7 @@ class _Planner:
         far: set[Item] = set()
         for item in self.waiting:
             own = item.index + 1
-            if not (self.is_whole_log and own not in self.taken):
+            if not (self.intake.has_log and own not in self.taken):
                 own = last + 1
             # One that somebody stated far off must not shut out those that follow the last one.
             if own > 2 * settings.INGEST_MAX_POSITION:
@@ -170,7 +170,9 @@ class _Planner:
         self._reject(item, "position_taken", message)
 
     def _reject(self, item: Item, code: str, message: str, **hashes: str) -> None:
-        field = "positions" if code == "position_taken" else "id"
+        field = self.intake.record(item.index, "id")
+        if code == "position_taken":
+            field = f"positions[{item.index}]"
         self.plan.rejected.append(
             Rejected(item.index, item.facts.effect_id, code, message, field, **hashes)
         )
@@ -202,7 +204,7 @@ def _plan_times(intake: Intake, stored: Stored, plan: Plan, spoken_of: set[str])
     for effect_id, sent in intake.times.items():
         held = stored.known.get(effect_id)
         if held is None:
-            if effect_id not in spoken_of:
+            if clean(effect_id[:200]) not in spoken_of:
                 plan.rejected.append(_nobody(intake, effect_id, "times"))
         elif (held.started_at, held.duration_ms, held.first_token_ms) != (
             sent.started_at,
@@ -216,13 +218,13 @@ def _plan_wire(intake: Intake, stored: Stored, plan: Plan, spoken_of: set[str]) 
     for effect_id, data in intake.wire.items():
         held = stored.known.get(effect_id)
         if held is None:
-            if effect_id not in spoken_of:
+            if clean(effect_id[:200]) not in spoken_of:
                 plan.rejected.append(_nobody(intake, effect_id, "wire"))
         elif held.wire_length is None:
             plan.wired.append(held)
         elif not _is_stored_wire(stored, held, data):
-            message = "This effect has another wire exchange already."
-            plan.rejected.append(Rejected(None, effect_id, "conflict", message, "wire"))
+            message, field = "This effect has another wire exchange already.", f"wire.{effect_id}"
+            plan.rejected.append(Rejected(None, effect_id, "conflict", message, field))
 
 
 def _is_stored_wire(stored: Stored, held: Known, data: bytes) -> bool:
@@ -241,7 +243,7 @@ def _plan_header(intake: Intake, stored: Stored, plan: Plan) -> None:
         return
     is_same = held is not None and same_json(held, intake.header)
     if held is not None and not is_same and rank == stored.header_rank and not intake.is_final:
-        plan.rejected.append(_other_header(held, intake.header))
+        plan.rejected.append(_other_header(held, intake.header, f"{intake.log_at}header"))
         return
     plan.header_rank = rank
     if not is_same:
@@ -252,11 +254,11 @@ def _plan_header(intake: Intake, stored: Stored, plan: Plan) -> None:
             plan.parts["header_lines"] = lines
 
 
-def _other_header(held: bytes, sent: bytes) -> Rejected:
+def _other_header(held: bytes, sent: bytes, field: str) -> Rejected:
     """Two who know equally much of the run say different things: the first one stays."""
     hashes = {"stored_hash": content_hash(held), "sent_hash": content_hash(sent)}
     message = "The run has another header, from a log that knew as many effects."
-    return Rejected(None, None, "conflict", message, "header", **hashes)
+    return Rejected(None, None, "conflict", message, field, **hashes)
 
 
 def _plan_envelope(intake: Intake, stored: Stored, plan: Plan) -> None:
@@ -280,7 +282,8 @@ def merged_object(held: bytes, sent: bytes) -> bytes:
 
 def _nobody(intake: Intake, effect_id: str, member: str) -> Rejected:
     message = f"`{member}` names an effect that is not here."
-    return Rejected(None, clean(effect_id[:200]), "unknown_effect", message, member)
+    its_id = clean(effect_id[:200])
+    return Rejected(None, its_id, "unknown_effect", message, f"{member}.{its_id[:80]}")
 
 
 class _Number(str):

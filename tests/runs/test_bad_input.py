@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import pytest
 import zstandard
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from factories import batch, body, completion, log, record, run, tool
 
@@ -108,6 +109,13 @@ def test_what_is_no_log_is_named(api, sent):
         (b'{"header":7,"records":[]}', "header"),
         (b'{"log":7}', "log"),
         (b'{"log":{"header":{}}}', "log.records"),
+        (b'{"log":{"header":{},"records":7}}', "log.records"),
+        (b'{"log":{"header":[],"records":[]}}', "log.header"),
+        (b'{"log":{"header":[],"records":[],"x":1}}', "log.header"),
+        (b'{"log":{"header":{},"records":[null]}}', "log.records[0]"),
+        (b'{"log":{"records":[{"id":[]}]}}', "log.records[0].id"),
+        (b'{"records":[null]}', "records[0]"),
+        (b'{"records":[{"id":1,"key":7}]}', "records[0].key"),
         (b'{"run":7,"log":{"records":[]}}', "run"),
         (b'{"run":{"id":7}}', "run.id"),
         (b'{"run":{"id":"a/b"}}', "run.id"),
@@ -127,13 +135,60 @@ def test_a_field_of_another_type_is_named(api, sent, field):
     assert (answer.status_code, answer.json()["error"]["field"]) == (422, field)
 
 
+FILES = [b"[]", b"7", b'{"records":12,"hashes":{}}', b'{"a":1}']
+
+
+@pytest.mark.parametrize("sent", FILES)
+def test_a_file_that_is_no_log_is_told_in_words(member_client, sent):
+    file = SimpleUploadedFile("hashes.json", sent)
+    page = member_client.post("/p/acme/import", {"files": [file]}, headers={"HX-Request": "true"})
+    assert "not taken: This is no effect log" in page.text
+
+
 @pytest.mark.parametrize(
-    "times", [7, {"started_at": "x"}, {"duration_ms": "x"}, {"duration_ms": 1e300}]
+    ("times", "member"),
+    [
+        (7, ""),
+        ({"started_at": "x"}, ".started_at"),
+        ({"duration_ms": "x"}, ".duration_ms"),
+        ({"first_token_ms": 1e300}, ".first_token_ms"),
+    ],
 )
-def test_times_that_are_none_are_named_and_the_record_is_kept(api, times):
+def test_times_that_are_none_are_named_and_the_record_is_kept(api, times, member):
     answer = api("POST", "/api/v1/runs", run("r1", tool(1), times={"1": times}))
     [refused] = answer.json()["effects"]["rejected"]
     assert (answer.status_code, refused["id"], refused["code"]) == (201, "1", "invalid")
+    assert refused["field"] == f"times.1{member}"
+
+
+@pytest.mark.parametrize(("name", "shown"), [("\\ud800", "\ufffd"), ("\\u0000", "␀")])
+def test_what_a_sender_named_oddly_is_shown_alike_everywhere(api, name, shown):
+    records, times = b'[{"id":"aX"},{"id":1}]', b'{"bX":7}'
+    sent = b'{"records":%b,"times":%b,"wire":{"cX":{}},"run":{"id":"r1"}}' % (records, times)
+    answer = api("POST", "/api/v1/runs", sent.replace(b"X", name.encode()))
+    told = [(one["id"], one["field"]) for one in answer.json()["effects"]["rejected"]]
+    assert told == [
+        (f"b{shown}", f"times.b{shown}"),
+        (f"a{shown}", "records[0].id"),
+        (f"c{shown}", f"wire.c{shown}"),
+    ]
+
+
+def test_a_lone_surrogate_in_the_name_of_a_member_comes_back(api):
+    sent = b'{"log":{"records":[{"id":1}],"x\\ud800y":"\\udc00"},"run":{"id":"r1","n\\udfff":1}}'
+    assert api("POST", "/api/v1/runs", sent).status_code == 201
+    again = b'{"run":{"id":"r1","name":"a","n\\udfff":1}}'
+    assert api("POST", "/api/v1/runs", again).status_code == 200
+    back = b"".join(api("GET", "/api/v1/runs/r1/export").streaming_content)
+    assert b'"x\\ud800y":"\\udc00"' in back
+    assert back.count(b'"n\\udfff":1') == 1
+
+
+@pytest.mark.parametrize("digits", ["1e400", "-1E+999", "9" * 5000])
+def test_a_number_no_float_holds_keeps_its_digits_in_metadata(api, digits):
+    sent = b'{"run":{"id":"r1","metadata":{"a":[%b],"b":1.5,"c":12}}}' % digits.encode()
+    assert api("POST", "/api/v1/runs", sent).status_code == 201
+    assert stored(api)["metadata"] == {"a": [digits], "b": 1.5, "c": 12}
 
 
 def test_the_last_of_a_doubled_key_wins_with_a_warning(api):
@@ -178,7 +233,8 @@ def test_an_id_of_5000_characters_is_rejected_for_its_item(api, field):
     answer = send(api, body(log(long, tool(2))))
     [refused] = answer.json()["effects"]["rejected"]
     assert answer.status_code == 201
-    assert (refused["index"], refused["code"], refused["field"]) == (0, "too_long", field)
+    named = (refused["index"], refused["code"], refused["field"])
+    assert named == (0, "too_long", f"records[0].{field}")
 
 
 LONG = "x" * 5000
@@ -281,7 +337,7 @@ def test_a_record_without_an_id_is_rejected(api, odd):
 @pytest.mark.parametrize("field", ["key", "scope"])
 def test_a_name_that_is_no_text_is_rejected(api, field):
     answer = send(api, body(log({**tool(1), field: 5})))
-    assert error(answer) == (422, "invalid", field)
+    assert error(answer) == (422, "invalid", f"records[0].{field}")
 
 
 def test_a_missing_parent_is_kept_and_warned_of(api):

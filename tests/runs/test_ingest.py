@@ -380,7 +380,7 @@ def test_another_wire_for_the_same_effect_is_refused(api):
     api("POST", "/api/v1/runs", run("r1", completion(1), wire={"1": {"status": 200}}))
     answer = api("POST", "/api/v1/runs/r1/effects", batch(wire={"1": {"status": 20000}}))
     [refused] = answer.json()["effects"]["rejected"]
-    assert (answer.status_code, refused["code"], refused["field"]) == (409, "conflict", "wire")
+    assert (answer.status_code, refused["code"], refused["field"]) == (409, "conflict", "wire.1")
 
 
 def test_times_of_an_effect_that_is_not_there_are_named(api):
