@@ -200,7 +200,10 @@ def _candidates(body: dict[str, Any]) -> tuple[Candidate, ...]:
     if given is None:
         return ()
     listed = [given] if name == "model" else given
-    if not isinstance(listed, list) or not 0 < len(listed) <= MAX_MODELS:
+    if isinstance(listed, list) and len(listed) > MAX_MODELS:
+        text = f"At most {MAX_MODELS} models at once."
+        raise Refused("too_many", text, field=name, limit=MAX_MODELS)
+    if not isinstance(listed, list) or not listed:
         text = f"Send a list of 1 to {MAX_MODELS} models as `provider:model`."
         raise Refused("invalid", text, field=name)
     return tuple(dict.fromkeys(read_candidate(one, name) for one in listed))
@@ -272,9 +275,11 @@ def _tools_off(value: Any) -> tuple[str, ...]:
     if value is None:
         return ()
     named = isinstance(value, list) and all(isinstance(o, str) and _is_name(o) for o in value)
-    if not named or len(value) > MAX_TOOLS_OFF:
-        text = f"Send the names of the tools to switch off, at most {MAX_TOOLS_OFF}."
-        raise Refused("invalid", text, field="tools_off")
+    if not named:
+        raise Refused("invalid", "Send the names of the tools to switch off.", field="tools_off")
+    if len(value) > MAX_TOOLS_OFF:
+        text = f"At most {MAX_TOOLS_OFF} tools to switch off."
+        raise Refused("too_many", text, field="tools_off", limit=MAX_TOOLS_OFF)
     return tuple(sorted(set(value)))
 
 

@@ -65,6 +65,21 @@ class ItemRefused(Refused):
     """One record is refused; its neighbours are not."""
 
 
+class BadMember(ValueError):
+    """Something that cannot be kept: the member at fault and why, with the limit that was passed
+    where there is too much of it."""
+
+    def __init__(self, member: str, message: str, limit: int | None = None) -> None:
+        super().__init__(message)
+        self.member, self.message, self.limit = member, message, limit
+
+    def refused(self) -> Refused:
+        """The same of a request."""
+        if self.limit is None:
+            return Refused("invalid", self.message, self.member)
+        return Refused("too_many", self.message, self.member, limit=self.limit)
+
+
 @dataclass(frozen=True, slots=True)
 class Rejected:
     """One item of a request that was not stored, and why (both hashes for a conflict)."""

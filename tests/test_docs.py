@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
 from django.core.management import call_command
 from drf_spectacular.generators import SchemaGenerator
+from rest_framework.exceptions import MethodNotAllowed
 
+from runs.api.errors import DRF_CODES, STATUS_OF
 from runs.lists.filters import RunFilterForm
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -41,6 +44,32 @@ def test_every_endpoint_is_in_the_api_page() -> None:
     paths = {re.sub(r"\{[a-z_]+\}", "{}", path) for path in api_paths()}
     assert len(paths) > 10
     assert {path for path in paths if path not in text} == set()
+
+
+CODE_AT = {"Refused": 0, "ItemRefused": 0, "ApiError": 1, "body": 0, "Rejected": 2, "_reject": 1}
+CODE_AT |= {"BadModel": 0, "_error": 0}
+"""What makes an error of the API, and which of its arguments is the code."""
+
+
+def codes_in(file: Path) -> set[str]:
+    """The error codes that a module names."""
+    calls = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call)]
+    named = ((getattr(c.func, "id", getattr(c.func, "attr", "")), c.args) for c in calls)
+    found = (
+        args[CODE_AT[name]] for name, args in named if name in CODE_AT and args[CODE_AT[name] :]
+    )
+    return {one.value for one in found if isinstance(one, ast.Constant)}
+
+
+def test_every_error_code_is_in_the_api_page() -> None:
+    files = [f for folder in ("rewyn_web", "runs", "replay") for f in (ROOT / folder).rglob("*.py")]
+    used = set().union(*(codes_in(file) for file in files if "fake_provider" not in file.parts))
+    used |= {*STATUS_OF, *DRF_CODES.values(), MethodNotAllowed.default_code}
+    told = (ROOT / "docs/api.md").read_text().partition("## Errors")[2].partition("## Reading")[0]
+    rows = "".join(re.findall(r"^\| \d{3} \| (.*?) \|", told, re.M))
+    of_one_effect = {"position_taken", "unknown_effect"}
+    assert len(used) > 25
+    assert used == set(re.findall(r"`(\w+)`", rows)) | of_one_effect
 
 
 @pytest.mark.parametrize("page", DOCS, ids=lambda page: page.name)

@@ -38,7 +38,7 @@ class IgnoreRulesView(APIView):
         try:
             keeping.replace(project_of(request), given, decider_of(request).signed)
         except BadRule as bad:
-            raise Refused("invalid", bad.message, bad.member) from None
+            raise bad.refused() from None
         return Response(_shape(request))
 
 
@@ -50,7 +50,7 @@ class PreviewView(APIView):
         try:
             tried = trying.preview(project_of(request), _without_nulls(_sent(request)))
         except BadRule as bad:
-            raise Refused("invalid", bad.message, bad.member) from None
+            raise bad.refused() from None
         return Response(
             {
                 "replays": tried.replays,

@@ -40,7 +40,7 @@ class WebhooksView(APIView):
             given = keeping.read(_sent(request))
             hook, secret = keeping.add(project_of(request), given, by=by, origin=origin)
         except BadWebhook as bad:
-            raise Refused("invalid", bad.message, bad.member) from None
+            raise bad.refused() from None
         return Response({**_shape(hook), "secret": secret}, status=201)
 
 
@@ -57,7 +57,7 @@ class WebhookView(APIView):
         try:
             keeping.change(hook, keeping.read(_sent(request), hook))
         except BadWebhook as bad:
-            raise Refused("invalid", bad.message, bad.member) from None
+            raise bad.refused() from None
         return Response(_shape(_hook(request, webhook_id)))
 
     @docs.delete_webhook
@@ -133,7 +133,7 @@ class BoundsView(APIView):
         try:
             made = bounds.add(project_of(request).pk, _sent(request))
         except BadBound as bad:
-            raise Refused("invalid", bad.message, bad.member) from None
+            raise bad.refused() from None
         return Response(_bound(made), status=201)
 
 

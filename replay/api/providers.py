@@ -58,7 +58,7 @@ class ProviderView(APIView):
                 return Response(_answer(made), status=201)
             keeping.change(row, given)
         except BadProvider as bad:
-            raise Refused("invalid", bad.message, clean(bad.member)) from None
+            raise bad.refused() from None
         return Response(_answer(_row(request, name)))
 
     @provider_docs.delete_provider

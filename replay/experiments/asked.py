@@ -104,7 +104,10 @@ def read_candidates(body: dict[str, Any]) -> tuple[Wanted, ...]:
         listed, name = body.get("models"), "models"
     elif body.get("models") is not None:
         raise Refused("invalid", "Name either `models` or `candidates`.", "models")
-    if not isinstance(listed, list) or not 0 < len(listed) <= MAX_CANDIDATES:
+    if isinstance(listed, list) and len(listed) > MAX_CANDIDATES:
+        text = f"An experiment has at most {MAX_CANDIDATES} candidates."
+        raise Refused("too_many", text, name, limit=MAX_CANDIDATES)
+    if not isinstance(listed, list) or not listed:
         raise Refused("invalid", f"Send a list of 1 to {MAX_CANDIDATES} candidates.", name)
     mistakes = Mistakes()
     found = [

@@ -48,7 +48,7 @@ def add(project: Project, given: Mapping[str, Any], signed: str) -> IgnoreRule:
     with bulk.turn():
         turn_of(project.pk)
         if IgnoreRule.objects.filter(project=project).count() >= MAX_RULES:
-            raise BadRule("name", f"A project has at most {MAX_RULES} rules.")
+            raise BadRule("name", f"A project has at most {MAX_RULES} rules.", MAX_RULES)
         try:
             with transaction.atomic():
                 row.save(force_insert=True)
@@ -83,7 +83,7 @@ def replace(project: Project, rules: Sequence[Any], signed: str) -> None:
 
 def checked(project: Project, rules: Sequence[Any], signed: str) -> list[IgnoreRule]:
     if len(rules) > MAX_RULES:
-        raise BadRule("rules", f"A project has at most {MAX_RULES} rules.")
+        raise BadRule("rules", f"A project has at most {MAX_RULES} rules.", MAX_RULES)
     rows: dict[str, IgnoreRule] = {}
     for number, given in enumerate(rules):
         try:

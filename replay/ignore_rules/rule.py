@@ -16,6 +16,7 @@ from typing import Any
 
 from runs.messages.loose import clean, is_blank
 from runs.own_patterns import MAX_PATTERN, BadPattern, compile_pattern
+from runs.refusals import BadMember
 
 MEMBERS = ("name", "pattern", "path", "tool", "key")
 MAX_NAME = 60
@@ -30,12 +31,8 @@ last two of an effect that is no model call (`two_runs.effects`)."""
 _ESCAPE = re.compile(r"~(?![01])")
 
 
-class BadRule(ValueError):
+class BadRule(BadMember):
     """A rule that cannot be taken: the member at fault, and why."""
-
-    def __init__(self, member: str, message: str) -> None:
-        super().__init__(message)
-        self.member, self.message = member, message
 
 
 @dataclass(frozen=True, slots=True)

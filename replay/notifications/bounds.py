@@ -26,6 +26,7 @@ from replay.notifications.outbox import listening, put
 from runs import bulk
 from runs.messages.loose import clean
 from runs.models import NAME, Run, RunStatus
+from runs.refusals import BadMember
 
 EVERY = timedelta(seconds=60)
 REST = 50
@@ -41,12 +42,8 @@ MICRO = Decimal("0.000001")
 MEMBERS = ("measure", "agent", "window", "share", "dollars", "least_runs")
 
 
-class BadBound(ValueError):
+class BadBound(BadMember):
     """A bound that cannot be kept: the member at fault, and why."""
-
-    def __init__(self, member: str, message: str) -> None:
-        super().__init__(message)
-        self.member, self.message = member, message
 
 
 # --- Kept --------------------------------------------------------------------------------------
@@ -56,7 +53,7 @@ def add(project_id: int, sent: Mapping[str, Any]) -> Bound:
     """Keep a new one of what was sent, texts or numbers; raises BadBound."""
     columns = _read(sent)
     if Bound.objects.filter(project=project_id).count() >= MOST_BOUNDS:
-        raise BadBound("measure", f"A project has at most {MOST_BOUNDS} bounds.")
+        raise BadBound("measure", f"A project has at most {MOST_BOUNDS} bounds.", MOST_BOUNDS)
     try:
         with transaction.atomic():
             return Bound.objects.create(project_id=project_id, **columns)

@@ -19,6 +19,7 @@ from replay.providers.addresses import BadAddress, check_url
 from runs import bulk
 from runs.accounts.models import Project, User
 from runs.messages.loose import clean
+from runs.refusals import BadMember
 
 MEMBERS = ("url", "events", "active")
 MOST_WEBHOOKS = 10
@@ -26,12 +27,8 @@ BOTH_SIGN = timedelta(days=1)
 """So long the secret before still signs, once there is a new one."""
 
 
-class BadWebhook(ValueError):
+class BadWebhook(BadMember):
     """A webhook that cannot be kept: the member at fault, and why."""
-
-    def __init__(self, member: str, message: str) -> None:
-        super().__init__(message)
-        self.member, self.message = member, message
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +90,7 @@ def add(project: Project, given: Given, *, by: User | None, origin: str) -> tupl
     """Store a new one, and give its secret, this once. `origin` is where this server answers.
     Raises BadWebhook."""
     if Webhook.objects.filter(project=project).count() >= MOST_WEBHOOKS:
-        raise BadWebhook("url", f"A project has at most {MOST_WEBHOOKS} webhooks.")
+        raise BadWebhook("url", f"A project has at most {MOST_WEBHOOKS} webhooks.", MOST_WEBHOOKS)
     secret = new_secret()
     hook = Webhook.objects.create(
         project=project,

@@ -18,6 +18,8 @@ from replay.providers.addresses import BadAddress, check_url
 from replay.providers.catalog import FIXED_NAMES
 from replay.providers.kinds import KINDS
 from runs.accounts.models import Project, User
+from runs.messages.loose import clean
+from runs.refusals import BadMember
 
 MEMBERS = (
     "name",
@@ -39,12 +41,8 @@ _VARIABLE = re.compile(rf"[A-Za-z_][A-Za-z0-9_]{{0,{VARIABLE - 1}}}")
 _KEY = re.compile(r"[\x21-\x7e]+")
 
 
-class BadProvider(ValueError):
+class BadProvider(BadMember):
     """A provider that cannot be kept: the member at fault, and why. Holds no key."""
-
-    def __init__(self, member: str, message: str) -> None:
-        super().__init__(message)
-        self.member, self.message = member, message
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,7 @@ def read(sent: Mapping[str, Any]) -> Given:
     """The provider in what was sent, texts or numbers; raises BadProvider."""
     unknown = next((member for member in sent if member not in MEMBERS), None)
     if unknown is not None:
-        raise BadProvider(str(unknown)[:80], "A provider has no such member.")
+        raise BadProvider(clean(str(unknown)[:80]), "A provider has no such member.")
     texts = {name: _text(sent, name) for name in ("name", "kind", "base_url", "key_variable")}
     given = Given(
         **texts,
@@ -161,7 +159,9 @@ def _check_key(given: Given) -> None:
 def add(project: Project, given: Given, by: User | None) -> ProjectProvider:
     """Store a new one; raises BadProvider."""
     if ProjectProvider.objects.filter(project=project).count() >= MOST_PROVIDERS:
-        raise BadProvider("name", f"A project has at most {MOST_PROVIDERS} providers.")
+        raise BadProvider(
+            "name", f"A project has at most {MOST_PROVIDERS} providers.", MOST_PROVIDERS
+        )
     columns = {**_plain(given), **_key_columns(given, project.pk)}
     try:
         with transaction.atomic():

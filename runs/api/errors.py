@@ -18,7 +18,6 @@ DRF_CODES = {
     "authentication_failed": "unauthenticated",
     "permission_denied": "forbidden",
     "parse_error": "malformed",
-    "unsupported_media_type": "unsupported_media_type",
 }
 
 

@@ -62,7 +62,7 @@ def _or_refused(act: Any, project: Project, given: Any) -> Any:
     try:
         return act(project, given)
     except BadRule as bad:
-        raise Refused("invalid", bad.message, bad.member) from None
+        raise bad.refused() from None
 
 
 def _shape(project: Project) -> dict[str, Any]:

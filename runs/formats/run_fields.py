@@ -151,8 +151,10 @@ def brief(value: Any) -> str:
 def _tags(value: Any, field: str) -> tuple[str, ...]:
     if value is None:
         return ()
-    if not isinstance(value, list) or len(value) > MAX_TAGS:
+    if not isinstance(value, list):
         raise Refused("invalid", f"Expected a list of at most {MAX_TAGS} texts.", field)
+    if len(value) > MAX_TAGS:
+        raise Refused("too_many", f"At most {MAX_TAGS} tags.", field, limit=MAX_TAGS)
     given = (kept_name(tag, f"{field}[{i}]") for i, tag in enumerate(value))
     return tuple(dict.fromkeys(tag for tag in given if tag))
 

@@ -22,6 +22,7 @@ from runs.own_patterns import BadPattern, compile_pattern
 from runs.redaction import Redactor
 from runs.redaction.fields import BadField, Field, read_field
 from runs.redaction.redactor import BUILT_IN, Rule
+from runs.refusals import BadMember
 from runs.storage import segments
 
 MAX_RULES = 50
@@ -35,12 +36,8 @@ _SHOWN_CHARACTERS = 160
 _BUILT_IN_ALONE = Redactor()
 
 
-class BadRule(ValueError):
+class BadRule(BadMember):
     """A rule that cannot be taken: the member at fault, and why."""
-
-    def __init__(self, member: str, message: str) -> None:
-        super().__init__(message)
-        self.member, self.message = member, message
 
 
 class ChangedMeanwhile(RuntimeError):
@@ -113,7 +110,7 @@ def _made_or_none(rule: Any) -> Rule | Field | None:
 def checked(rules: list[Any]) -> list[dict[str, str]]:
     """The rules as they are stored; BadRule of the first that cannot be (`rules[2].pattern`)."""
     if len(rules) > MAX_RULES:
-        raise BadRule("rules", f"A project has at most {MAX_RULES} rules.")
+        raise BadRule("rules", f"A project has at most {MAX_RULES} rules.", MAX_RULES)
     kept: dict[str, dict[str, str]] = {}
     for number, rule in enumerate(rules):
         try:
@@ -147,7 +144,7 @@ def add(project: Project, rule: dict[str, str]) -> None:
     if any(isinstance(one, dict) and one.get("name") == rule["name"] for one in old):
         raise BadRule("name", "Another rule has this name.")
     if len(old) >= MAX_RULES:
-        raise BadRule("name", f"A project has at most {MAX_RULES} rules.")
+        raise BadRule("name", f"A project has at most {MAX_RULES} rules.", MAX_RULES)
     _exchange(project, [*old, {member: rule[member] for member in MEMBERS if rule.get(member)}])
 
 

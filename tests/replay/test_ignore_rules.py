@@ -334,6 +334,11 @@ def test_rules_that_cannot_be_are_refused_by_name(api, sent, field):
     assert IgnoreRule.objects.count() == 0
 
 
+def test_too_many_rules_are_refused_with_the_limit(put):
+    told = put(*({"name": f"r{n}", "path": "/text"} for n in range(51))).json()["error"]
+    assert (told["code"], told["field"], told["limit"]) == ("too_many", "rules", 50)
+
+
 @pytest.mark.parametrize("after", ["x", "1", "1.2.3", "9" * 30 + ".1", 5])
 def test_a_place_to_go_on_from_that_is_none_is_refused(api, after):
     answer = api("POST", f"{RULES}/application", factories.body({"after": after}))

@@ -5,6 +5,10 @@ import json
 import pytest
 from factories import batch, body, completion, log, run, tool
 
+from runs import curate
+from runs.ingest import rows
+from runs.models import Run
+
 
 def refused(answer) -> list[dict]:
     return answer.json()["effects"]["rejected"]
@@ -104,6 +108,20 @@ def test_a_deleted_run_is_refused_for_a_while(api):
     late = [("", run("r1", tool(1))), ("/r1/effects", batch(tool(2))), ("/r1/finish", b"")]
     answers = [api("POST", f"/api/v1/runs{path}", data) for path, data in late]
     assert [(a.status_code, a.json()["error"]["code"]) for a in answers] == [(410, "deleted")] * 3
+
+
+@pytest.mark.parametrize(("path", "sent"), [("effects", batch(tool(2))), ("finish", b"")])
+def test_a_run_deleted_while_it_is_written_to_is_told_to_be_deleted(api, monkeypatch, path, sent):
+    api("POST", "/api/v1/runs", run("r1", tool(1)))
+    pack = rows.pack
+
+    def deleted_meanwhile(made, intake):
+        curate.delete_run(Run.objects.get(external_id="r1"))
+        return pack(made, intake)
+
+    monkeypatch.setattr(rows, "pack", deleted_meanwhile)
+    answer = api("POST", f"/api/v1/runs/r1/{path}", sent)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (410, "deleted")
 
 
 def test_ids_may_be_texts_and_64_bit_numbers(api):
