@@ -475,6 +475,17 @@ def test_asking_again_while_it_runs_gives_what_is_there(started, call):
     assert call("POST", "experiments", **again)[0] == 201
 
 
+@pytest.mark.parametrize("name", ["models", "candidates"])
+def test_more_candidates_than_an_experiment_has_are_refused_with_the_limit(runs, call, name):
+    status, answer = call("POST", "experiments", **{"runs": ["r1"], name: [A] * 21})
+    assert (status, answer["error"]["code"], answer["error"]["limit"]) == (422, "too_many", 20)
+
+
+def test_more_models_than_a_replay_asks_are_refused_with_the_limit(runs, call):
+    status, answer = call("POST", "replays", run="r1", models=[A] * 21)
+    assert (status, answer["error"]["code"], answer["error"]["limit"]) == (422, "too_many", 20)
+
+
 def test_more_cells_than_an_experiment_holds_are_refused(runs, fake, call, monkeypatch):
     from replay.experiments import planning
 
