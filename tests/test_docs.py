@@ -11,8 +11,13 @@ from django.core.management import call_command
 from drf_spectacular.generators import SchemaGenerator
 from rest_framework.exceptions import MethodNotAllowed
 
+from runs import demo
+from runs.accounts.models import Project
 from runs.api.errors import DRF_CODES, STATUS_OF
 from runs.lists.filters import RunFilterForm
+from runs.search import indexing
+from runs.search.find import find
+from runs.search.query import parse
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
@@ -101,6 +106,19 @@ def test_every_filter_and_its_values_are_told(name: str) -> None:
     assert told["description"]
     assert set(schema.get("enum", [])) == set(filters_of_runs()[name])
     assert [value for value in filters_of_runs()[name] if f"`{value}`" not in row] == []
+
+
+EXAMPLES = ("refund order", '"back to your card"', "ord*", "BK-10077")
+
+
+@pytest.mark.django_db
+def test_what_the_search_pages_give_as_examples_is_found_in_the_demo(project: Project) -> None:
+    demo.load(project)
+    indexing.index_pending()
+    for page in ("docs/search.md", "templates/runs/search.html"):
+        text = (ROOT / page).read_text()
+        assert [one for one in EXAMPLES if not re.search(f"[`>]{re.escape(one)}[`<]", text)] == []
+    assert [one for one in EXAMPLES if not find(project, parse(one)).hits] == []
 
 
 def test_the_openapi_document_is_made_without_a_warning(tmp_path: Path) -> None:

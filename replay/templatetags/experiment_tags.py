@@ -158,12 +158,11 @@ def after(change: Shift) -> str:
 def matrix_cell(context: template.Context, cell: Cell | None) -> str:
     """One cell. Written here: a page has hundreds, and templates are slow."""
     if cell is None:
-        return mark_safe('<td class="cell muted">—</td>')
+        return mark_safe('<td class="cell muted" data-cell>—</td>')
     replay = cell.replay
     address = reverse("replay:detail", args=[context["project"].slug, replay.public_id])
-    return format_html(
-        '<td class="cell"><a href="{}">{}{}</a></td>', address, _class(cell), _figures(cell)
-    )
+    said = _class(cell), _figures(cell)
+    return format_html('<td class="cell" data-cell><a href="{}">{}{}</a></td>', address, *said)
 
 
 def _class(cell: Cell) -> str:

@@ -20,6 +20,7 @@ from replay.forms import again
 from replay.models import Replay, ReplayEffect, ReplayEffectQuerySet, ReplayMode, ReplaySample
 from replay.modes import samples
 from replay.questions import MAX_SAMPLES
+from replay.review.models import Divergence
 from replay.totals import samples_so_far, so_far
 from replay.views.access import get_replay_or_404
 from runs.accounts.models import Role
@@ -124,6 +125,7 @@ def _selected(replay: Replay, place: Place) -> dict[str, Any]:
         return {"row": None, "place": place}
     rows = ReplayEffect.objects.filter(replay=replay).order_by("seq")
     differing = rows.ignored() if place.ignored else rows.changed()
+    found = Divergence.objects.filter(replay=replay, seq=row.seq, is_current=True)
     kept = samples.kept(row) if row.samples > 1 else []
     came = next((one for one in kept if one.number == place.sample), row)
     return {
@@ -132,6 +134,7 @@ def _selected(replay: Replay, place: Place) -> dict[str, Any]:
         "kept": kept,
         "came": came,
         "sides": both_sides(row, place.show, came) if replay.mode == ReplayMode.PROMPT else None,
+        "divergence": found.first(),
         "shows": [(show, show.upper() if show == "json" else show.title()) for show in SHOWS],
         "following": differing.filter(seq__gt=row.seq).values_list("seq", flat=True).first(),
         "previous": differing.filter(seq__lt=row.seq).values_list("seq", flat=True).last(),

@@ -81,15 +81,19 @@ def _never_called(request: HttpRequest) -> HttpResponseBase:
 class ScopePermission(permissions.BasePermission):
     """What a view's `scope` asks for; None is open to every key and every member."""
 
-    message = "This key's scope does not allow it."
+    message = ""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         needed: Scope | None = getattr(view, "scope", Scope.ADMIN)
         if isinstance(request.auth, keys.KeyPrincipal):
-            return needed is None or request.auth.scope.covers(needed)
+            has = request.auth.scope
+            self.message = f"This takes a key with the scope {needed}; this one has {has}."
+            return needed is None or has.covers(needed)
         if isinstance(request.auth, Membership):
-            self.message = "Your role in this project does not allow it."
-            return needed is None or Role(request.auth.role).covers(ROLE_FOR_SCOPE[needed])
+            if needed is None:
+                return True
+            self.message = f"This takes the role {ROLE_FOR_SCOPE[needed]} in the project."
+            return Role(request.auth.role).covers(ROLE_FOR_SCOPE[needed])
         return False
 
 

@@ -95,7 +95,7 @@ def fixtures() -> Path:
 
 ANSWER = {
     "run_id": "log-1",
-    "url": "http://127.0.0.1/p/demo/runs/log-1",
+    "url": "/p/demo/runs/log-1",
     "created": True,
     "effects": {"stored": 1, "duplicate": 0, "rejected": []},
 }

@@ -95,7 +95,7 @@ def test_wrong_usage_is_2(run, arguments):
 def test_push_names_the_agent_after_the_file(run, good, server):
     done = run("push", good, REWYN_URL=server.url, REWYN_KEY="rw_k")
     assert done.returncode == 0
-    assert done.stdout == (f"{good}: http://127.0.0.1/p/demo/runs/log-1 (1 stored, 0 known)\n")
+    assert done.stdout == (f"{good}: {server.url}/p/demo/runs/log-1 (1 stored, 0 known)\n")
     path, headers, body, _ = server.asked[0]
     assert path == "/api/v1/effect-logs?agent=good"
     assert headers["Authorization"] == "Bearer rw_k"

@@ -11,9 +11,11 @@ import pytest
 from rewyn_sdk import Client, EffectLog, EncodeError, PushError, PushResult
 
 LOG = b'{"header": {"hooks": []},\n "records": [ {"id": 1,  "n": 1.50} ]}\n'
-DONE = PushResult(
-    "log-1", "http://127.0.0.1/p/demo/runs/log-1", created=True, stored=1, duplicate=0
-)
+
+
+def done(server) -> PushResult:
+    page = f"{server.url}/p/demo/runs/log-1"
+    return PushResult("log-1", page, created=True, stored=1, duplicate=0)
 
 
 @pytest.fixture
@@ -27,7 +29,7 @@ def sent(server, number=0):
 
 
 def test_a_bare_log_goes_as_it_is(server, client):
-    assert client.push(LOG) == DONE
+    assert client.push(LOG) == done(server)
     path, headers, body = sent(server)
     assert (path, body) == ("/api/v1/effect-logs", LOG)
     assert headers["Authorization"] == "Bearer rw_secret"
@@ -74,7 +76,7 @@ def test_lines_become_a_document_where_facts_go_with_them(server, client, shared
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
 def test_what_may_pass_is_tried_again(server, client, status):
     server.answers.insert(0, (status, {"Retry-After": "0"}, {}))
-    assert client.push(LOG) == DONE
+    assert client.push(LOG) == done(server)
     assert len(server.asked) == 2
 
 

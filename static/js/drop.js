@@ -6,6 +6,7 @@
   const zone = form.querySelector(".drop");
   const input = form.querySelector("input[type=file]");
   const rows = document.getElementById("outcomes");
+  form.querySelector("[data-plain]").hidden = true; // files go as soon as they are chosen
 
   function row(file) {
     const line = document.createElement("tr");

@@ -41,17 +41,30 @@
     const row = list && current(list);
     if (key === "j" || key === "k") return list ? walk(list, key === "j" ? 1 : -1) : false;
     if (key === "Enter" && row && list.dataset.rows !== "open") return (row.querySelector("a").click(), true);
+    const cell = /^[1-9]$/.test(key) && row?.querySelectorAll("[data-cell]")[key - 1];
+    if (cell) return (cell.querySelector("a")?.click(), true);
     if (key === "x" && row) return (row.querySelector("input[type=checkbox]")?.click(), true);
     return false;
   }
 
+  const OF_LISTS = ["j", "k", "x", "Enter"]; // at the end of a list they do nothing, and are silent
+
+  /* What the page's list of keys says of one that leads nowhere at the moment. */
+  function nowhere(key) {
+    const listed = [...document.querySelectorAll("#keys kbd")].find((one) => one.textContent === key);
+    const what = listed && !OF_LISTS.includes(key) && listed.parentElement.nextElementSibling.textContent;
+    return what ? `Nothing here for ${key}: ${what}` : "";
+  }
+
+  function say(text) {
+    if (text) document.dispatchEvent(new CustomEvent("toast", { detail: text }));
+    return Boolean(text);
+  }
+
   function byKey(key) {
     const el = [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key === key);
-    if (!el) return false;
-    if (el.getAttribute("aria-disabled") === "true") {
-      if (el.dataset.says) document.dispatchEvent(new CustomEvent("toast", { detail: el.dataset.says }));
-      return Boolean(el.dataset.says);
-    }
+    if (!el) return say(nowhere(key));
+    if (el.getAttribute("aria-disabled") === "true") return say(el.dataset.says);
     if (typing(el)) { el.focus(); el.select?.(); } else el.click();
     return true;
   }

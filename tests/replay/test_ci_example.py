@@ -59,7 +59,7 @@ def gate(product: Started, model: str, *runs: str) -> tuple[int, str]:
     done = subprocess.run(
         ["sh", "-c", SCRIPT, "gate.sh", *runs], env=env, capture_output=True, text=True, timeout=120
     )
-    return done.returncode, done.stdout
+    return done.returncode, done.stdout + done.stderr
 
 
 def test_the_gate_of_the_documents_exits_by_what_the_answers_say(product: Started) -> None:
@@ -67,4 +67,9 @@ def test_the_gate_of_the_documents_exits_by_what_the_answers_say(product: Starte
     assert (code, "ok   openai:steady min_same is 1.0 asked for 0.9" in said) == (0, True)
     code, said = gate(product, "openai:other", "run-1", "run-2")
     assert (code, "FAIL openai:other min_same is 0.0 asked for 0.9" in said) == (1, True)
-    assert gate(product, "openai:steady", "nobody")[0] != 0
+    for model, run, told in (
+        ("openai:steady", "nobody", "not_found"),
+        ("x:y", "run-1", "unknown_provider"),
+    ):
+        code, said = gate(product, model, run)
+        assert (code, told in said, "Traceback" in said) == (2, True, False)

@@ -219,13 +219,19 @@ def test_a_signed_in_person_reads_the_project_they_name(api, member_client):
     assert member_client.get("/api/v1/runs", headers={"X-Project": "other"}).status_code == 401
 
 
+def test_a_key_is_refused_by_the_scope_it_would_take(api, key_of):
+    answer = api("POST", "/api/v1/runs", run("r1", tool(1)), key=key_of(Scope.REPLAY))
+    said = "This takes a key with the scope ingest; this one has replay."
+    assert (answer.status_code, answer.json()["error"]["message"]) == (403, said)
+
+
 def test_a_person_is_refused_for_their_role(make_member, client):
     client.force_login(make_member("viewer"), backend="django.contrib.auth.backends.ModelBackend")
     me = client.get("/api/v1/me", headers={"X-Project": "acme"})
     answer = client.post("/api/v1/runs", headers={"X-Project": "acme"})
     assert me.json()["scope"] == "viewer"
     assert answer.status_code == 403
-    assert answer.json()["error"]["message"] == "Your role in this project does not allow it."
+    assert answer.json()["error"]["message"] == "This takes the role member in the project."
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])

@@ -57,6 +57,13 @@ def test_three_selected_runs_two_models_a_cell_and_back(page):
     page.go_back()
     expect(page).to_have_url(matrix)
     expect(page.locator("#m-of")).to_have_value("changed")
+    second = page.locator(".matrix tbody tr").first.locator("td.cell a").nth(1)
+    address = second.get_attribute("href")
+    for key in "j2":
+        page.keyboard.press(key)
+    page.wait_for_url(f"**{address}")
+    page.locator("#pair").get_by_role("link", name="Review").click()
+    page.wait_for_url("**/review?*")
 
 
 def _work() -> None:

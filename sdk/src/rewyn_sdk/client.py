@@ -31,8 +31,9 @@ _LONGEST_WAIT = 30.0
 
 @dataclass(frozen=True, slots=True)
 class PushResult:
-    """What the server did. `rejected` lists its reasons, one object an effect; `changed` names
-    the facts of a known run (such as `agent`) that were known otherwise before."""
+    """What the server did. `url` is the run's page; `rejected` lists the server's reasons, one
+    object an effect; `changed` names the facts of a known run (such as `agent`) that were known
+    otherwise before."""
 
     run_id: str
     url: str
@@ -83,8 +84,24 @@ class Client:
         if run.keys() <= {"id", "agent"}:
             query = {"agent": agent, "run_id": run_id}
             path = "/api/v1/effect-logs?" + urlencode({k: v for k, v in query.items() if v})
-            return _result(self._post(path.rstrip("?"), _log_bytes(log)))
-        return _result(self._post("/api/v1/runs", _envelope(run, log)))
+            return self._result(self._post(path.rstrip("?"), _log_bytes(log)))
+        return self._result(self._post("/api/v1/runs", _envelope(run, log)))
+
+    def _result(self, answer: Any) -> PushResult:
+        try:
+            effects = answer["effects"]
+            return PushResult(
+                run_id=str(answer["run_id"]),
+                url=self.url.rstrip("/") + str(answer["url"]),
+                created=bool(answer["created"]),
+                stored=int(effects["stored"]),
+                duplicate=int(effects["duplicate"]),
+                rejected=list(effects["rejected"]),
+                changed=[str(name) for name in answer.get("changed", ())],
+            )
+        except (KeyError, TypeError, ValueError):
+            message = f"not the answer of a Rewyn server: {str(answer)[:200]}"
+            raise PushError(message) from None
 
     def _post(self, path: str, body: bytes) -> Any:
         headers = {
@@ -156,22 +173,6 @@ def _is_document(data: bytes) -> bool:
         return "records" in json.loads(data)
     except (ValueError, TypeError, RecursionError):
         return False
-
-
-def _result(answer: Any) -> PushResult:
-    try:
-        effects = answer["effects"]
-        return PushResult(
-            run_id=str(answer["run_id"]),
-            url=str(answer["url"]),
-            created=bool(answer["created"]),
-            stored=int(effects["stored"]),
-            duplicate=int(effects["duplicate"]),
-            rejected=list(effects["rejected"]),
-            changed=[str(name) for name in answer.get("changed", ())],
-        )
-    except (KeyError, TypeError, ValueError):
-        raise PushError(f"not the answer of a Rewyn server: {str(answer)[:200]}") from None
 
 
 def _json(body: bytes) -> Any:
