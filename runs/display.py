@@ -77,8 +77,8 @@ def ago(then: datetime | None, now: datetime) -> str:
 
 def instant(then: datetime) -> str:
     """To the millisecond, in UTC."""
-    then = then.astimezone(UTC)
-    return f"{then:%Y-%m-%d %H:%M:%S}.{then.microsecond // 1000:03d} UTC"
+    then = then.astimezone(UTC).replace(tzinfo=None)
+    return f"{then.isoformat(' ', 'milliseconds')} UTC"
 
 
 def shorten(text: str, limit: int) -> Shown:

@@ -18,6 +18,7 @@ from runs.accounts.models import Scope
 from runs.api.auth import project_id_of, project_of
 from runs.messages.loose import clean
 from runs.refusals import Refused
+from runs.strangers import only
 
 
 class IgnoreRulesView(APIView):
@@ -31,7 +32,9 @@ class IgnoreRulesView(APIView):
 
     @docs.put_rules
     def put(self, request: Request) -> Response:
-        rules = _sent(request).get("rules")
+        sent = _sent(request)
+        only(sent, "rules")
+        rules = sent.get("rules")
         if not isinstance(rules, list):
             raise Refused("invalid", "Expected a list of rules.", "rules")
         given = [_without_nulls(rule) for rule in rules]
@@ -69,13 +72,16 @@ class ApplicationView(APIView):
 
     @docs.apply
     def post(self, request: Request) -> Response:
-        after = _sent(request).get("after") or ""
-        if not isinstance(after, str):
-            raise Refused("invalid", "`after` is the `next` of the answer before.", "after")
+        sent = _sent(request)
+        only(sent, "after")
+        after = sent.get("after")
         try:
-            done = applying.apply(project_of(request), decider_of(request), after)
+            if after is not None and not isinstance(after, str):
+                raise applying.BadCursor
+            done = applying.apply(project_of(request), decider_of(request), after or "")
         except applying.BadCursor:
-            raise Refused("invalid", "`after` is none of ours.", "after") from None
+            text = "`after` is the `next` of the answer before."
+            raise Refused("invalid", text, "after") from None
         return Response({**done.counts, "next": done.next or None})
 
 

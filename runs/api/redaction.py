@@ -17,6 +17,7 @@ from runs.formats import jsonbytes
 from runs.redaction import rules as redaction_rules
 from runs.redaction.rules import BadRule
 from runs.refusals import Refused
+from runs.strangers import only
 
 MAX_BODY = 200_000
 
@@ -31,7 +32,9 @@ class RedactionView(APIView):
     @redaction_docs.put_rules
     def put(self, request: Request) -> Response:
         project = project_of(request)
-        rules = _sent(request).get("rules")
+        sent = _sent(request)
+        only(sent, "rules", "built_in")  # what was read may be put again
+        rules = sent.get("rules")
         if not isinstance(rules, list):
             raise Refused("invalid", "Expected a list of rules.", "rules")
         project.redaction_rules = _or_refused(redaction_rules.replace, project, rules)

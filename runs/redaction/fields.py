@@ -22,6 +22,7 @@ _OF_THE_FORMAT = {
     *("record", "records", "run", "type", "role", "status", "request", "response"),
 }
 _OPENS = re.compile(r"[ \t\r\n]*+[{\[]")
+_NO_ESCAPE = re.compile(r"~(?![01])")
 Steps = Sequence[int | str]
 Taken = tuple[Steps, str, str]
 """Where, by which rule, and the text that stood there."""
@@ -57,6 +58,8 @@ def read_field(rule: str, field: str, pattern: re.Pattern[str] | None) -> Field:
         if field.lower() in _OF_THE_FORMAT:
             raise BadField(f"The format itself stands on `{field}`; name what is inside of it.")
         return Field(rule, (field.lower(),), False, pattern)
+    if _NO_ESCAPE.search(field):
+        raise BadField("In a JSON pointer `~` stands as `~0` and `/` as `~1`.")
     steps = tuple(s.replace("~1", "/").replace("~0", "~") for s in field[1:].split("/"))
     if all(step == "*" or step.lower() in _OF_THE_FORMAT for step in steps):
         raise BadField("The format itself stands on what is there; name what is inside of it.")

@@ -45,13 +45,19 @@ _CELLS = {
 }
 _RUNNING = '<span class="muted">running</span>'
 _RECEIVED = '<small title="The log does not say when it started">received</small> '
+_DOUBTED = (
+    '<small class="warn" title="The log says it started {}">clock in doubt, received</small> '
+)
 _REPLAY = ' <span class="tag muted">replay</span>'
 
 
 @register.simple_tag
-def received() -> SafeString:
-    """Said before a time that is when a run came in."""
-    return mark_safe(_RECEIVED)
+def received(stated: datetime | None = None) -> SafeString:
+    """Said before a time that is when a run came in. `stated` is the start that the log has, which
+    no clock that was set can have shown."""
+    if stated is None:
+        return mark_safe(_RECEIVED)
+    return format_html(_DOUBTED, display.instant(stated))
 
 
 @register.simple_tag
@@ -131,7 +137,7 @@ _EACH_A_LETTER = re.compile("[\0-\u02ff\u2010-\u20cf\u4e00-\u9fff]*")
 def _started(run: Run, now: datetime) -> str:
     """When it started; when it came in, and said so, where the log has no time to be believed."""
     told = time_tag(run.sort_at, now)
-    return told if run.started_at == run.sort_at else f"{_RECEIVED}{told}"
+    return told if run.started_at == run.sort_at else f"{received(run.started_at)}{told}"
 
 
 def _took(run: Run) -> str:

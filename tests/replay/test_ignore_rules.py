@@ -339,10 +339,16 @@ def test_too_many_rules_are_refused_with_the_limit(put):
     assert (told["code"], told["field"], told["limit"]) == ("too_many", "rules", 50)
 
 
-@pytest.mark.parametrize("after", ["x", "1", "1.2.3", "9" * 30 + ".1", 5])
+@pytest.mark.parametrize("after", ["x", "1", "1.2.3", "9" * 30 + ".1", 5, 0, [], {}, False])
 def test_a_place_to_go_on_from_that_is_none_is_refused(api, after):
     answer = api("POST", f"{RULES}/application", factories.body({"after": after}))
-    assert answer.status_code == 422
+    assert (answer.status_code, answer.json()["error"]["field"]) == (422, "after")
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", "/application"), ("PUT", "")])
+def test_a_member_nobody_knows_is_refused(api, method, path):
+    told = api(method, f"{RULES}{path}", factories.body({"rules": [], "aftr": "1.1"})).json()
+    assert told["error"]["code"] == "unknown_field"
 
 
 def test_an_admin_tries_adds_applies_and_removes_a_rule_by_page(replay, admin):

@@ -29,6 +29,14 @@ def cells(page: str, run_id: str) -> list[str]:
     return [re.sub(r"<[^>]+>", "", text).strip() for text in texts]
 
 
+def test_a_start_that_no_clock_can_have_shown_is_said(member_client, project) -> None:
+    sent = factories.run("r1", factories.tool(1), started_at="0001-02-03T04:05:06Z")
+    ingest.accept_run(project, sent)
+    page = member_client.get("/p/acme/runs").text
+    assert 'title="The log says it started 0001-02-03 04:05:06.000 UTC">clock in doubt, ' in page
+    assert "The log does not say when" not in page
+
+
 def test_a_row_says_what_the_run_was_about_and_what_it_took(member_client, load_log) -> None:
     load_log("support-triage", agent="triage", agent_version="18", environment="production")
     row = cells(member_client.get("/p/acme/runs").text, "support-triage")

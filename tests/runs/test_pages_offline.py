@@ -31,6 +31,14 @@ def test_real_runs_are_whole_and_lead_nowhere(member_client, project, shared, na
     assert "<script" not in page and "url(" not in page and "@import" not in page
 
 
+def test_a_memory_without_messages_is_said_to_be_loaded(member_client, project, shared) -> None:
+    sent = Path(shared / "data/rig/refund-memory.effects.json").read_bytes()
+    ingest.accept_log(project, sent, run_id="run")
+    for page in (file_of(member_client), member_client.get("/p/acme/runs/run?at=1").text):
+        assert "loaded: no messages" in page
+        assert "An empty answer." not in page
+
+
 def test_a_long_text_is_there_to_its_last_character(member_client, project) -> None:
     said = "x y " * 100_000
     records = [completion(1, "Q?", said + "fin-said"), tool(2, result=said + "fin-result")]

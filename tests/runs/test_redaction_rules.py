@@ -174,6 +174,8 @@ def test_a_redacted_record_sent_again_is_known(api):
         ({"name": "x", "field": "effect"}, "rules[0].field"),
         ({"name": "x", "field": "/kind/effect"}, "rules[0].field"),
         ({"name": "x", "field": "f" * 201}, "rules[0].field"),
+        ({"name": "x", "field": "/a~2"}, "rules[0].field"),
+        ({"name": "x", "field": "/a~"}, "rules[0].field"),
         ({"name": "x", "field": "f", "flags": "i"}, "rules[0].flags"),
         ("x", "rules[0].name"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
+import factories
 import pytest
 from django.urls import reverse
 
@@ -17,6 +18,7 @@ from runs import curate, ingest
 from runs.accounts import keys
 from runs.accounts.models import Membership, Project, Role, Scope, User
 from runs.models import Run, SavedView
+from runs.search import indexing
 
 pytestmark = [
     pytest.mark.browser,
@@ -209,6 +211,31 @@ def test_a_short_page_does_not_stretch_the_navigation(page) -> None:
     assert page.locator(".rail").evaluate_all(BOXES)[0]["bottom"] == tall
 
 
+def test_what_is_asked_to_save_a_view_stays_in_its_box(page, load_log) -> None:
+    load_log("refund-memory")
+    resized(page, 1440)
+    page.goto("/p/acme/runs")
+    page.keyboard.press("v")
+    page.wait_for_selector(".view-list .view")
+    box = page.locator(".filter[open] .pop")
+    inside = box.evaluate_all(BOXES)[0]
+    fields = box.locator("input:visible, button").evaluate_all(BOXES)
+    assert max(field["right"] for field in fields) <= inside["right"]
+    assert (
+        box.locator(".view-list").evaluate("one => getComputedStyle(one).borderRightWidth") == "0px"
+    )
+
+
+def test_long_names_leave_a_runs_title_readable(page, load_log) -> None:
+    load_log("refund-memory", agent="A" * 190, environment="E" * 190)
+    for width in (1024, 1440):
+        resized(page, width)
+        page.goto("/p/acme/runs/refund-memory")
+        title = page.locator("h1").evaluate_all(BOXES)[0]
+        assert (width, title["right"] - title["left"] >= 120) == (width, True)
+        assert (width, overhanging(page)) == (width, [])
+
+
 NAMED = (
     *("accounts:keys", "accounts:members", "accounts:settings", "accounts:redaction"),
     *("accounts:connect", "runs:views", "runs:list", "runs:agents", "replay:ignore-rules"),
@@ -233,12 +260,35 @@ def test_names_without_a_blank_push_nothing_out_of_sight(open_page, project, loa
     given = notifications.read({"url": f"https://a.example/{long}"})
     notifications.add(project, given, by=owner, origin="")
     bounds.add(project.pk, {"measure": "cost", "dollars": 1, "agent": long})
+    indexing.index_pending()
     page = open_page(owner)
     for width in (1024, 1440):
         resized(page, width)
-        for path in (*(reverse(name, args=["acme"]) for name in NAMED), "/projects", "/account"):
+        found = "/p/acme/search?q=order"
+        pages = *(reverse(name, args=["acme"]) for name in NAMED), "/projects", "/account", found
+        for path in pages:
             page.goto(path)
             assert (path, overhanging(page), page.evaluate(SIDEWAYS)) == (path, [], [])
+
+
+STACKED = "Z" + "\u0301\u0302\u0303\u0304\u0306\u0307\u0316\u0317\u0318" * 20
+ROWS = {
+    "compare?a=one&b=two": ".two-runs > div",
+    "runs": "tr[data-row]",
+    "datasets": "tr[data-row]",
+}
+
+
+@pytest.mark.parametrize("path", ROWS)
+def test_marks_stacked_on_a_letter_stay_in_their_row(page, project, path) -> None:
+    for name, said in (("two", STACKED), ("one", "plain")):
+        sent = factories.log(factories.completion(1, said))
+        ingest.accept_log(project, factories.body(sent), run_id=name, agent=said[:200])
+    page.goto(f"/p/acme/{path}")
+    plain, stacked = page.locator(ROWS[path]).first, page.locator(ROWS[path]).nth(1)
+    before = plain.screenshot()
+    stacked.evaluate("(row) => { row.style.visibility = 'hidden'; }")
+    assert plain.screenshot() == before
 
 
 SIDEWAYS = """() => [...document.querySelectorAll(".scroll-x")]
