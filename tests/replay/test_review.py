@@ -425,7 +425,7 @@ def test_another_verdict_ends_them_and_its_undo_brings_them_back(cluster, person
 def test_a_revoked_one_holds_no_more(cluster, person, replay):
     client = person()
     decide(client, cluster, "accepted", reason="fine")
-    assert "<td>Ada</td>" in text(client.get("/p/acme/baselines"))
+    assert '<td class="wide">Ada</td>' in text(client.get("/p/acme/baselines"))
     made = Baseline.objects.get()
     client.post(f"/p/acme/baselines/{made.public_id}/revocation")
     assert "No baseline yet" in text(client.get("/p/acme/baselines"))
