@@ -1,18 +1,26 @@
-"""Anthropic's client for calls whose answer we read ourselves (see `openai_client`)."""
+"""Anthropic's client for calls that we send ourselves (see `openai_client`)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-import httpx2
-from anthropic import AsyncAnthropic
+from anthropic import AsyncAnthropic, NotGiven, Omit
 
-from replay.providers.answered import Answered
+from replay.providers.worded import Worded
+
+VERSION = "anthropic-version"
+"""The header that says how a body is to be read: the library's body has the library's."""
 
 
 class Client(AsyncAnthropic):
-    async def post(self, path: str, **asked: Any) -> Any:
-        """Send it. Raises Answered as soon as the response is whole, streamed or not."""
-        unread = {"cast_to": httpx2.Response, "stream": False, "stream_cls": None}
-        await super().post(path, **{**asked, **unread})
-        raise Answered
+    async def post(self, path: str, *, body: Any = None, options: Any = None, **asked: Any) -> Any:
+        """Hand it over. Raises Worded."""
+        options = options or {}
+        given = {name: one for name, one in body.items() if not isinstance(one, Omit | NotGiven)}
+        said: Mapping[str, Any] = {
+            VERSION: self.default_headers[VERSION],
+            **(options.get("headers") or {}),
+        }
+        headers = {name: one for name, one in said.items() if isinstance(one, str)}
+        raise Worded({**given, **(options.get("extra_json") or {})}, headers)

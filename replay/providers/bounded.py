@@ -18,12 +18,12 @@ _until = ContextVar("until", default=float("inf"))
 
 
 def begin(seconds: float | None) -> None:
-    """Connections of this thread made from now on end after so many seconds."""
+    """What this thread does on connections from now on ends after so many seconds."""
     _until.set(float("inf") if seconds is None else time.monotonic() + seconds)
 
 
-def _left(until: float, timeout: float | None, late: type[Exception]) -> float | None:
-    left = until - time.monotonic()
+def _left(timeout: float | None, late: type[Exception]) -> float | None:
+    left = _until.get() - time.monotonic()
     if left <= 0:
         raise late("not answered in time")
     waits = [one for one in (timeout, left) if one is not None and one != float("inf")]
@@ -31,15 +31,14 @@ def _left(until: float, timeout: float | None, late: type[Exception]) -> float |
 
 
 class _Stream(httpcore2.NetworkStream):
-    def __init__(self, stream: httpcore2.NetworkStream, until: float) -> None:
-        self._stream, self._until = stream, until
+    def __init__(self, stream: httpcore2.NetworkStream) -> None:
+        self._stream = stream
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        left = _left(self._until, timeout, httpcore2.ReadTimeout)
-        return self._stream.read(max_bytes, left)
+        return self._stream.read(max_bytes, _left(timeout, httpcore2.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._stream.write(buffer, _left(self._until, timeout, httpcore2.WriteTimeout))
+        self._stream.write(buffer, _left(timeout, httpcore2.WriteTimeout))
 
     def close(self) -> None:
         self._stream.close()
@@ -50,15 +49,15 @@ class _Stream(httpcore2.NetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,
     ) -> httpcore2.NetworkStream:
-        left = _left(self._until, timeout, httpcore2.ConnectTimeout)
-        return _Stream(self._stream.start_tls(ssl_context, server_hostname, left), self._until)
+        left = _left(timeout, httpcore2.ConnectTimeout)
+        return _Stream(self._stream.start_tls(ssl_context, server_hostname, left))
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
 
 
 class Bounded(httpcore2.SyncBackend):
-    """Connections that end with the time of the call they are made for."""
+    """Connections on which each call has its own time, one after the other."""
 
     def connect_tcp(
         self,
@@ -68,7 +67,5 @@ class Bounded(httpcore2.SyncBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.NetworkStream:
-        until = _until.get()
-        left = _left(until, timeout, httpcore2.ConnectTimeout)
-        made = super().connect_tcp(host, port, left, local_address, socket_options)
-        return _Stream(made, until)
+        left = _left(timeout, httpcore2.ConnectTimeout)
+        return _Stream(super().connect_tcp(host, port, left, local_address, socket_options))

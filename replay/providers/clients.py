@@ -1,11 +1,8 @@
-"""What HTTP clients are made of, made once and kept; their connections are not.
-
-A kept connection may be dead, and to find that out costs a request of which nobody knows whether it
-was answered. Making a client, though, costs as much as the request itself.
-"""
+"""What calls go out through, made once and kept: to make it takes as long as the call."""
 
 from __future__ import annotations
 
+import atexit
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -64,6 +61,9 @@ def timeouts(timeout: float) -> httpx2.Timeout:
 
 
 @cache
-def transport_of(policy: Policy) -> Pinned:
-    """The way out under a policy; any thread may use it. It keeps no cookies."""
-    return Pinned(policy)
+def transport_of(policy: Policy, host: str) -> Pinned:
+    """The way out to a host under a policy; any thread may use it. It keeps no cookies, and a
+    connection for a moment: the next call of a replay is spared the making of one."""
+    made = Pinned(policy)
+    atexit.register(made.close)
+    return made

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
+from urllib.parse import urlsplit
 
 import httpx2
 
@@ -54,7 +55,8 @@ def _way(provider: Provider) -> Iterator[Callable[[httpx2.Request], httpx2.Respo
     """What sends one request: the kept way out, or a client that goes by a proxy."""
     policy = policy_of(provider.policy, provider.base_url)
     if policy is not None:
-        yield transport_of(policy).handle_request
+        host = urlsplit(provider.base_url).hostname or ""
+        yield transport_of(policy, host).handle_request
         return
     with httpx2.Client(verify=ssl_context(), limits=NO_REST, follow_redirects=False) as client:
         yield partial(client.send, stream=True)

@@ -152,12 +152,15 @@ def _left(prompt: Prompt) -> Iterator[Note]:
         yield Note("hosted_tool_left_out", "/tools", said)
 
 
-def _strings(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for inner in value.values():
-            yield from _strings(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _strings(inner)
+def _strings(value: object) -> list[str]:
+    """All texts in a value, in no order."""
+    found, waiting = [], [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            found.append(one)
+        elif isinstance(one, dict):
+            waiting += one.values()
+        elif isinstance(one, list):
+            waiting += one
+    return found

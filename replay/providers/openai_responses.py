@@ -1,4 +1,4 @@
-"""OpenAI's Responses for calls whose answer we read ourselves (see `openai_client`)."""
+"""OpenAI's Responses for calls that we send ourselves (see `openai_client`)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 from openai.resources.responses import AsyncResponses
 
-from replay.providers.openai_client import post
+from replay.providers.openai_client import hand_over
 
 
 class Responses(AsyncResponses):
     async def create(self, **asked: Any) -> Any:
-        return await post(self._client, "/responses", asked)
+        hand_over(asked)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -22,6 +21,10 @@ from replay.providers.tls import ssl_context
 
 NO_REST = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
 """A connection ends with the answer it brought."""
+RESTS_SECONDS = 1.0
+"""How long a connection waits for the next call. Servers wait twice as long and more before they
+close one, so that hardly any call goes out on one that is being closed."""
+MOST_RESTING = 16
 
 
 class NotAsked(httpx2.TransportError):
@@ -63,12 +66,20 @@ def _names_proxy() -> bool:
 
 class Pinned(httpx2.HTTPTransport):
     """A transport that connects to judged addresses, the next where one takes no connection. The
-    request's timeout is that of the whole call."""
+    request's timeout is that of the whole call.
+
+    For the calls to one host: a resting connection is known by its address, and a host next to it
+    has another certificate to show.
+    """
 
     def __init__(self, policy: Policy, resolve: Resolve | None = None) -> None:
         super().__init__(verify=ssl_context(), trust_env=False, limits=NO_REST)
         self._pool = httpcore2.ConnectionPool(
-            ssl_context=ssl_context(), max_keepalive_connections=0, network_backend=Bounded()
+            ssl_context=ssl_context(),
+            max_connections=None,
+            max_keepalive_connections=MOST_RESTING,
+            keepalive_expiry=RESTS_SECONDS,
+            network_backend=Bounded(),
         )
         self._policy, self._resolve = policy, resolve
 
@@ -85,7 +96,7 @@ class Pinned(httpx2.HTTPTransport):
 
 
 class AsyncPinned(httpx2.AsyncHTTPTransport):
-    """The same for the client libraries."""
+    """The same for who awaits, and for any host: no connection rests."""
 
     def __init__(self, policy: Policy, resolve: Resolve | None = None) -> None:
         super().__init__(verify=ssl_context(), trust_env=False, limits=NO_REST)
@@ -101,32 +112,3 @@ class AsyncPinned(httpx2.AsyncHTTPTransport):
             except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
                 tried.append(error)
         raise tried[-1]
-
-
-class Inline(httpx2.AsyncBaseTransport):
-    """The way out of a `Pinned` for a client that awaits.
-
-    It blocks the event loop: for a loop that has one call to make. To go back and forth between the
-    loop and the network takes longer than the rest of the way.
-    """
-
-    def __init__(self, way: Pinned) -> None:
-        self._way = way
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        response = self._way.handle_request(request)
-        assert isinstance(response.stream, httpx2.SyncByteStream)
-        response.stream = _Awaited(response.stream)
-        return response
-
-
-class _Awaited(httpx2.AsyncByteStream):
-    def __init__(self, stream: httpx2.SyncByteStream) -> None:
-        self._stream = stream
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        for piece in self._stream:
-            yield piece
-
-    async def aclose(self) -> None:
-        self._stream.close()
