@@ -160,12 +160,18 @@ def _write(replay: Replay, found: Found, because: Ruled | None) -> None:
 def _clusters(replay: Replay, seen: Sequence[Seen]) -> dict[str, int]:
     """The clusters of what was seen, by digest; those not there yet are made."""
     by_digest = {one.digest: one for one in seen}
-    rows = [_cluster(replay, one) for one in by_digest.values()]
-    statements.create(rows, ignore=True)
+    ids = _known_clusters(replay, list(by_digest))
+    if new := [digest for digest in by_digest if digest not in ids]:
+        made = [_cluster(replay, by_digest[digest]) for digest in new]
+        statements.create(made, ignore=True)
+        ids |= _known_clusters(replay, new)
+    return ids
+
+
+def _known_clusters(replay: Replay, digests: Sequence[str]) -> dict[str, int]:
     ids: dict[str, int] = {}
-    names = list(by_digest)
-    for start in range(0, len(names), BATCH):
-        some = tuple(names[start : start + BATCH])
+    for start in range(0, len(digests), BATCH):
+        some = tuple(digests[start : start + BATCH])
         mine: dict[str, Any] = {"project_id": replay.project_id, "digest": some}
         ids |= dict(tuple(row) for row in statements.rows(Cluster, ("digest", "id"), **mine))
     return ids
