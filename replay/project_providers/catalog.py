@@ -45,6 +45,8 @@ def policy() -> Policy:
 def catalog_of(project_id: int) -> Catalog:
     """Read anew each time: a key that was taken away is not used again."""
     ready = providers_from_env(os.environ)
+    # Also the keys of those that the project's own stand in front of.
+    keys = [one.api_key for one in ready.values()]
     broken: dict[str, BadModel] = {}
     rows = statements.objects(ProjectProvider, project_id=project_id)
     for row in rows:
@@ -53,15 +55,10 @@ def catalog_of(project_id: int) -> Catalog:
             ready[row.name] = made_of(row)
         except BadModel as bad:
             broken[row.name] = bad
-    keys = (*(one.api_key for one in ready.values()), *_other_keys())
+    keys += [ready[row.name].api_key for row in rows if row.name in ready]
     hidden = tuple(dict.fromkeys(filter(None, keys)))
     shown = {name: replace(one, hidden=hidden) for name, one in ready.items()}
     return Catalog(shown, broken, frozenset(row.name for row in rows))
-
-
-def _other_keys() -> Iterator[str]:
-    """The environment's own keys, also of providers that the project's own stand in front of."""
-    yield from (one.api_key for one in providers_from_env(os.environ).values())
 
 
 def made_of(row: ProjectProvider) -> Provider:
