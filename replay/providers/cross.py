@@ -62,7 +62,7 @@ def _in_a_loop(call: Call, timeout: float) -> Exception:
         loop.close()  # what a call that was cut short leaves behind belongs to it
         return error
     loop.close()
-    return RuntimeError("the library sent nothing")
+    return RuntimeError("it said nothing")
 
 
 async def _word(call: Call, timeout: float) -> None:
@@ -144,7 +144,7 @@ class _NoWay(httpx2.AsyncBaseTransport):
 
 
 def _no_way_out() -> httpx2.AsyncClient:
-    return httpx2.AsyncClient(transport=_NoWay())
+    return httpx2.AsyncClient(transport=_NoWay(), trust_env=False)
 
 
 _shelf: Shelf[_Kit] = Shelf()

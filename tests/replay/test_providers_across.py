@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asked import ASK_CHAT, CLAUDE_BODY, CLAUDE_WIRE, COMPLETION, HELLO, codes, made
+from asked import ASK_CHAT, CLAUDE_BODY, CLAUDE_WIRE, COMPLETION, HELLO, KEY, codes, made
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +23,24 @@ def across(
     result = send(made(providers, COMPLETION, model, {**ASK_CHAT, "request": body}))
     assert result.error is None
     return fake.asked[-1].body, codes(result.notes)
+
+
+@pytest.mark.parametrize(
+    ("model", "key"),
+    [
+        ("anthropic:m", ("x-api-key", KEY)),
+        ("openai-responses:m", ("authorization", f"Bearer {KEY}")),
+    ],
+)
+def test_what_the_library_says_goes_out_as_any_other_call(
+    fake: FakeProvider, providers: dict[str, Provider], model: str, key: tuple[str, str]
+) -> None:
+    """With the key where the API wants it, and nobody's name but ours."""
+    across(fake, providers, {"model": "gpt-4o", "messages": HELLO}, model)
+    [asked] = fake.asked
+    said = [asked.header(name) for name in ("user-agent", "accept-encoding", key[0])]
+    assert said == ["rewyn-web", "identity", key[1]]
+    assert not [name for name in asked.headers if name.lower().startswith("x-stainless")]
 
 
 TOOL: dict[str, Any] = {
