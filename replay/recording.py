@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -52,38 +50,6 @@ def records(run: Run) -> Iterator[Recorded]:
 def record(effect: Effect) -> Recorded:
     data = segments.read(effect)
     return Recorded(effect, data, _value(data))
-
-
-_KEPT = 64
-_KEPT_BYTES = 64 * 1024
-_known: OrderedDict[tuple[int, int, int], dict[str, Any]] = OrderedDict()
-_lock = threading.Lock()
-
-
-def read_only(effect: Effect) -> dict[str, Any]:
-    """The value of a record, empty where there is none; nobody may alter it.
-
-    Every candidate of an experiment asks the same calls: a few of usual length stay as they were
-    read. A segment never changes once written.
-    """
-    place = effect.segment_id, effect.offset, effect.length
-    with _lock:
-        if place in _known:
-            _known.move_to_end(place)
-            return _known[place]
-    value = record(effect).value or {}
-    if effect.length <= _KEPT_BYTES:
-        with _lock:
-            _known[place] = value
-            while len(_known) > _KEPT:
-                _known.popitem(last=False)
-    return value
-
-
-def forget_kept(runs: object = None) -> None:
-    """Empty this process's values: when runs are deleted for good."""
-    with _lock:
-        _known.clear()
 
 
 def _value(data: bytes) -> dict[str, Any] | None:

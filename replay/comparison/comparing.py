@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from replay.comparison import answers
 from replay.comparison.compare import Comparison, Side, compare
-from replay.comparison.recorded import recorded_side, schema_of
 from replay.dialects.answer import Answer
 from replay.ignore_rules.rule import Rule
+from replay.recorded_calls import RecordedCall
 from replay.review import baselines, clusters
 from replay.review.models import Baseline
 from replay.shown import cut, shown
@@ -21,19 +21,14 @@ Accepted = Callable[[str], Sequence[Baseline]]
 
 
 def judged(
-    record: Mapping[str, Any],
-    answer: Answer,
-    rules: Sequence[Rule],
-    accepted: Accepted,
-    content: str = "",
+    call: RecordedCall, answer: Answer, rules: Sequence[Rule], accepted: Accepted
 ) -> tuple[Comparison, dict[str, Any]]:
-    """How an answer differs, from the recorded one or from one that somebody accepted. `content` is
-    the hash of the record's bytes."""
-    side, schema = recorded_side(record), schema_of(record)
+    """How an answer differs, from the recorded one or from one that somebody accepted."""
+    side, schema = call.side, call.schema
     found = compare(side, answer, schema, rules)
     if found.is_settled:
         return found, compared(found, side, answer)
-    asked = baselines.request_hash(record, content)
+    asked = call.request_hash
     held, by = baselines.mildest(found, accepted(asked), answer, schema, rules)
     other = answers.unpack(bytes(by.answer)) if by else side
     return held, {**compared(held, other, answer), "baseline": by, "request_hash": asked}

@@ -16,6 +16,7 @@ from replay.comparison.differences import Difference
 from replay.ignore_rules.rule import Rule, of_effect
 from replay.models import UNCHANGED, Answered, CallState, Replay, ReplayEffect, ReplayMode
 from replay.modes import samples
+from replay.recorded_calls import RecordedCall
 from replay.states import FINAL
 from runs.accounts.models import Project
 
@@ -64,7 +65,7 @@ def _one(
     of: Answered, record: dict[str, Any], rules: Sequence[Rule]
 ) -> tuple[Comparison, dict[str, Any]]:
     answer, accepted = answers.unpack(bytes(of.answer or b"")), [of.baseline] if of.baseline else []
-    found, columns = judged(record, answer, rules, lambda asked: accepted)
+    found, columns = judged(RecordedCall(record), answer, rules, lambda asked: accepted)
     return found, {"baseline": None, **columns}
 
 

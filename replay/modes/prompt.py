@@ -22,12 +22,12 @@ from django.conf import settings
 from django.db import DataError
 from django.utils import timezone
 
-from replay import recording, results, rows
+from replay import results, rows
 from replay.comparison import answers
 from replay.comparison.compare import Comparison, compare
 from replay.comparison.comparing import compared, judged
 from replay.comparison.differences import Difference
-from replay.comparison.recorded import failed_side, recorded_side
+from replay.comparison.recorded import failed_side
 from replay.dialects import Answer
 from replay.ignore_rules.keeping import rules_of
 from replay.ignore_rules.rule import of_effect
@@ -51,6 +51,7 @@ from replay.providers import (
     send,
 )
 from replay.questions import Controls
+from replay.recorded_calls import RecordedCall, recorded_call
 from replay.review import baselines
 from replay.shown import cut
 from replay.wire import wire_of
@@ -135,7 +136,9 @@ class _Waiting:
 
     row: ReplayEffect
     call: Call | None = None
-    record: dict[str, Any] = field(default_factory=dict)
+    sent: bytes = b""
+    """The call's body as the row keeps it."""
+    recorded: RecordedCall = field(default_factory=lambda: RecordedCall({}))
     flying: int = 0
     failed: Failure | None = None
     """The gravest failure of a round; told when all of it has landed."""
@@ -189,6 +192,7 @@ class _Asking:
                 self._wind_up()
             while self.flights.has_room and self._is_due() and not self._is_settled():
                 self._launch(heapq.heappop(self.waiting)[2])
+            self._look_ahead()
             landed = self.flights.next(self._patience())
             if landed is not None:
                 self._land(landed)
@@ -249,6 +253,18 @@ class _Asking:
 
     # --- Out ---------------------------------------------------------------------------------
 
+    def _look_ahead(self) -> None:
+        """Make the call that goes out next, while others are in the air. One that breaks does so
+        when its turn comes: those are to land first."""
+        if not self.waiting or self._is_settled() or self.waiting[0][2].call is not None:
+            return
+        try:
+            is_made = self._prepare(self.waiting[0][2])
+        except Exception:
+            return
+        if not is_made:
+            heapq.heappop(self.waiting)
+
     def _launch(self, waiting: _Waiting) -> None:
         row = waiting.row
         is_ready = waiting.call is not None and waiting.call.provider is self.provider
@@ -259,7 +275,7 @@ class _Asking:
         through = self._let_through(waiting)
         if not through:
             return
-        if not results.ask(self.lease, row.pk, segments.compress(call.request_bytes), len(through)):
+        if not results.ask(self.lease, row.pk, waiting.sent, len(through)):
             for admitted in through:
                 self._settle(admitted, None, billed=False)
             self._no_call_left(row)
@@ -320,18 +336,20 @@ class _Asking:
         """Make the call of a row; one that cannot be made is told and left."""
         effect = waiting.row.effect
         assert effect is not None
-        waiting.record = recording.read_only(effect)
+        waiting.recorded = recorded = recorded_call(effect)
         try:
             waiting.call = build_call(
-                waiting.record,
+                recorded.record,
                 wire_of(effect),
                 provider=self.provider,
                 model=self.model,
                 overrides=self.overrides,
+                prompt_of=lambda record: recorded.prompt,
             )
         except CannotAsk as error:
             results.refuse(self.lease, waiting.row.pk, code="cannot_ask", text=str(error))
             return False
+        waiting.sent = segments.compress(waiting.call.request_bytes)
         return True
 
     def _no_call_left(self, row: ReplayEffect) -> None:
@@ -414,7 +432,7 @@ class _Asking:
         assert effect is not None
         rules = of_effect(self.rules, effect.key)
         accepted = partial(self.accepted.of, effect.key)
-        return judged(waiting.record, answer, rules, accepted, effect.content_hash)
+        return judged(waiting.recorded, answer, rules, accepted)
 
     def _fail(self, waiting: _Waiting, result: Result) -> None:
         row, error = waiting.row, result.error
@@ -428,7 +446,7 @@ class _Asking:
             results.put_off(self.lease, row.pk, **told)
             heapq.heappush(self.waiting, (time.monotonic() + wait, row.seq, waiting))
             return
-        recorded = recorded_side(waiting.record)
+        recorded = waiting.recorded.side
         columns = {
             **compared(compare(recorded, side), recorded, side),
             **_exchanged(result, sent=waiting.call),

@@ -10,7 +10,7 @@ libraries.
 """
 
 from replay.dialects import Note, Overrides
-from replay.providers.calls import Call, CannotAsk, build_call, target_api
+from replay.providers.calls import Call, CannotAsk, build_call, recorded_prompt, target_api
 from replay.providers.catalog import BadModel, Provider, choose, providers_from_env
 from replay.providers.errors import ProviderError, next_wait
 from replay.providers.exchange import Result
@@ -29,6 +29,7 @@ __all__ = [
     "choose",
     "next_wait",
     "providers_from_env",
+    "recorded_prompt",
     "send",
     "target_api",
 ]

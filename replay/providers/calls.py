@@ -8,7 +8,7 @@ library says it anew, through ``pydantic_ai.direct``.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -41,6 +41,7 @@ from replay.providers.manners import for_mistral
 Lane = Literal["same", "cross"]
 APIS = (CHAT, RESPONSES, MESSAGES)
 MOST_UNSTREAMED = 16384
+PromptOf = Callable[[Mapping[str, Any]], Prompt]
 _CARRIED = ("anthropic-beta", "anthropic-version", "openai-beta")
 
 
@@ -87,10 +88,12 @@ def build_call(
     provider: Provider,
     model: str,
     overrides: Overrides | None = None,
+    prompt_of: PromptOf | None = None,
 ) -> Call:
     """A recorded completion as a call to ``model`` at ``provider``.
 
     ``record`` is the record of the effect log, ``wire`` its entry in the envelope, if it has one.
+    ``prompt_of`` gives what ``recorded_prompt`` gives of the record, where that is at hand.
     Raises ``CannotAsk`` for a record that is no completion.
     """
     overrides = overrides or Overrides()
@@ -110,7 +113,7 @@ def build_call(
             notes += otherwise
         notes += _unknown(provider, target, body, mapping(wire))
         return _call(provider, target, "same", model, body, notes, wire)
-    prompt = read_body(wire_api, sent) if wire_api else _recorded_prompt(record, request, origin)
+    prompt = read_body(wire_api, sent) if wire_api else (prompt_of or recorded_prompt)(record)
     prompt = change_prompt(prompt, overrides)
     if source in (target, None):
         body, notes = write_body(target, prompt, model)
@@ -182,11 +185,12 @@ def _limited(prompt: Prompt, api: str, model: str) -> Prompt:
     return replace(prompt, max_tokens=limit, notes=(*prompt.notes, note))
 
 
-def _recorded_prompt(
-    record: Mapping[str, Any], request: Mapping[str, Any], origin: str | None
-) -> Prompt:
-    stream = mapping(record.get("kind")).get("stream") is True
-    return read_request(request, api=origin, stream=stream)
+def recorded_prompt(record: Mapping[str, Any]) -> Prompt:
+    """What a record asked, whatever is changed of it later."""
+    kind = mapping(record.get("kind"))
+    request = mapping(kind.get("request"))
+    origin = recorded_api(record.get("outcome")) or _turns_api(request)
+    return read_request(request, api=origin, stream=kind.get("stream") is True)
 
 
 def _turns_api(request: Mapping[str, Any]) -> str | None:

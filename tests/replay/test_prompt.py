@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from replay import jobs
+from replay import jobs, providers
 from replay.lease import stop
 from replay.models import Replay, ReplayEffect
 from replay.questions import read_question
@@ -205,6 +205,27 @@ def test_parallel_calls_are_bounded(provider, store, read_log, settings):
     jobs.run_job(queued.public_id)
     assert len(fake.asked) == 12
     assert 1 < fake.peak <= 3
+
+
+def test_a_call_that_breaks_takes_no_answer_in_the_air_with_it(
+    provider, ask, settings, monkeypatch
+):
+    settings.REPLAY_PARALLEL_CALLS = 1
+    fake = provider({"delay_ms": 100, **SAY})
+    made = []
+
+    def build_call(*args, **asked):
+        if made:
+            raise RuntimeError("a defect")
+        made.append(providers.build_call(*args, **asked))
+        return made[0]
+
+    monkeypatch.setattr("replay.modes.prompt.build_call", build_call)
+    queued = ask()
+    jobs.run_job(queued.public_id)
+    queued.refresh_from_db()
+    assert (queued.status, queued.error_code) == ("failed", "internal_error")
+    assert ([row.state for row in rows(queued)], len(fake.asked)) == (["answered", "pending"], 1)
 
 
 def test_cancel_keeps_what_has_come_and_asks_no_more(provider, ask, settings):
