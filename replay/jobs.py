@@ -21,7 +21,7 @@ from celery import current_app
 from django.conf import settings
 from django.db import IntegrityError, InterfaceError, transaction
 from django.db import OperationalError as DatabaseAway
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 from kombu.exceptions import KombuError, OperationalError
 
@@ -152,10 +152,36 @@ def _next(experiment_id: int) -> Any:
     return _waiting(experiment_id)[:1]
 
 
-@prepared
 def _oldest(experiment_id: int) -> Any:
     waiting = Replay.objects.filter(experiment=experiment_id, status="queued")
-    return waiting.order_by("pk").values_list("public_id", flat=True)[:1]
+    return waiting.order_by("pk").values_list("public_id", flat=True)
+
+
+@prepared
+def _of_run(experiment_id: int, run_id: int) -> Any:
+    return _oldest(experiment_id).filter(run=run_id)[:1]
+
+
+@prepared
+def _of_idle_run(experiment_id: int) -> Any:
+    at_work = Replay.objects.filter(
+        experiment=OuterRef("experiment"), run=OuterRef("run"), status__in=("running", "cancelling")
+    )
+    return _oldest(experiment_id).filter(~Exists(at_work))[:1]
+
+
+@prepared
+def _of_any_run(experiment_id: int) -> Any:
+    return _oldest(experiment_id)[:1]
+
+
+def _next_beside(experiment_id: int, run_id: int) -> str | None:
+    """What a worker takes after a replay of this run: another of the same, whose calls it has read;
+    else of the first run that nobody works on."""
+    found = (
+        _of_run(experiment_id, run_id) or _of_idle_run(experiment_id) or _of_any_run(experiment_id)
+    )
+    return found[0] if found else None
 
 
 def ring(public_id: str) -> None:
@@ -212,16 +238,17 @@ def take_turn(public_id: str) -> None:
     """
     until = time.monotonic() + TURN_SECONDS
     lease = _do(public_id)
-    found = bulk.find(Replay, ("experiment_id",), public_id=public_id)
-    experiment = found[0] if found else None
+    found = bulk.find(Replay, ("experiment_id", "run_id"), public_id=public_id)
+    experiment, run = found or (0, 0)
     while experiment and not stop.is_told and (lease is None or lease.ended):
-        waiting = _oldest(experiment)
-        if not waiting:
+        waiting = _next_beside(experiment, run)
+        if waiting is None:
             return
         if time.monotonic() >= until:
-            ring(waiting[0])
+            ring(waiting)
             return
-        lease = _do(waiting[0])
+        lease = _do(waiting)
+        run = lease.replay.run_id if lease is not None else run
 
 
 def run_job(public_id: str) -> bool:

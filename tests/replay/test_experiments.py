@@ -302,6 +302,16 @@ def test_a_worker_that_is_rung_once_does_all_of_an_experiment(three, fake):
     assert len(fake.asked) == 6
 
 
+def test_a_worker_stays_with_its_run_and_comes_to_those_of_others_last(started):
+    """Two replays of each run; somebody else is at work on the first of the first run."""
+    names = list(Replay.objects.order_by("pk").values_list("public_id", flat=True))
+    jobs.claim(names[0])
+    jobs.take_turn(names[2])
+    done = Replay.objects.exclude(status="running").order_by("started_at")
+    order = [names[2], names[3], names[4], names[5], names[1]]
+    assert list(done.values_list("public_id", flat=True)) == order
+
+
 def test_a_turn_ends_for_others_and_rings_for_what_waits(three, monkeypatch):
     heard: list[str] = []
     monkeypatch.setattr(jobs, "TURN_SECONDS", 0.0)
