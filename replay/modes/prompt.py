@@ -35,16 +35,14 @@ from replay.lease import Lease, Stopped, stop
 from replay.models import MESSAGE, CallState, Replay, ReplayEffect, ReplaySample
 from replay.modes import samples
 from replay.modes.flights import Flights, Landed
+from replay.modes.provider_now import ProviderNow
 from replay.modes.verdict import verdict
 from replay.outcome import Outcome
 from replay.overriding import overrides_of
 from replay.project_providers import limits
-from replay.project_providers.catalog import catalog_of
 from replay.providers import (
-    BadModel,
     Call,
     CannotAsk,
-    Provider,
     Result,
     build_call,
     next_wait,
@@ -59,14 +57,11 @@ from runs import statements
 from runs.messages.loose import clean
 from runs.models import NAME, Effect, Family
 from runs.prices import cost_of
-from runs.refusals import Refused
 from runs.storage import segments
 from runs.usage import Usage
 
 logger = logging.getLogger(__name__)
 TICK_SECONDS = 0.25
-LOOK_SECONDS = 1.0
-"""How often a replay looks whether its provider was changed or removed."""
 UNSTORABLE = (DataError, ArithmeticError, ValueError)
 """What a database or its driver says of a value that no column takes."""
 
@@ -74,7 +69,7 @@ UNSTORABLE = (DataError, ArithmeticError, ValueError)
 def run(lease: Lease) -> Outcome:
     """Ask what has no answer yet, and sum up."""
     replay = lease.replay
-    provider, model = provider_of(replay)
+    asked = ProviderNow(replay)
     lease.beat(now=True)
     results.open_like(lease, _row(lease), _calls(lease))
     open_rows = rows.to_ask(replay.pk)
@@ -82,17 +77,9 @@ def run(lease: Lease) -> Outcome:
         results.take_over(lease)
         limits.give_up(replay.pk)
         open_rows = rows.to_ask(replay.pk)
-    asking = _Asking(lease, provider, model, open_rows)
+    asking = _Asking(lease, asked, open_rows)
     asking.drive()
     return asking.told(verdict(lease))
-
-
-def provider_of(replay: Replay) -> tuple[Provider, str]:
-    """Who is asked for a candidate; Refused where that is not possible here and now."""
-    try:
-        return catalog_of(replay.project_id).choose(replay.candidate)
-    except BadModel as error:
-        raise Refused(error.code, str(error), "models") from None
 
 
 def _row(lease: Lease) -> ReplayEffect:
@@ -166,17 +153,12 @@ def _gravity(failure: Failure) -> tuple[int, float]:
 class _Asking:
     """The loop of one attempt: launch what is due, store what lands, until nothing is left."""
 
-    def __init__(
-        self, lease: Lease, provider: Provider, model: str, open_rows: Sequence[ReplayEffect]
-    ) -> None:
-        self.lease, self.provider, self.model = lease, provider, model
+    def __init__(self, lease: Lease, asked: ProviderNow, open_rows: Sequence[ReplayEffect]) -> None:
+        self.lease, self.asked = lease, asked
         self.controls = Controls.of_json(lease.replay.controls)
         self.overrides = overrides_of(self.controls, lease.replay.run)
         self.flights: Flights[_Flight, Result] = Flights(settings.REPLAY_PARALLEL_CALLS)
         self.halted = False
-        self.stands = limits.standing(lease.replay.project_id, provider.name)
-        self.look_at = time.monotonic() + LOOK_SECONDS
-        self.gate = self._gate()
         self.held_until = 0.0
         self.spent: limits.Spent | None = None
         self.accepted = baselines.Accepted(lease.replay.project_id)
@@ -187,7 +169,7 @@ class _Asking:
     def drive(self) -> None:
         while self.flights.count or (self.waiting and not self._is_settled()):
             self.lease.beat()
-            self._follow()
+            self.spent = self.spent or self.asked.follow()
             if stop.is_told:
                 self._wind_up()
             while self.flights.has_room and self._is_due() and not self._is_settled():
@@ -196,28 +178,6 @@ class _Asking:
             landed = self.flights.next(self._patience())
             if landed is not None:
                 self._land(landed)
-
-    def _gate(self) -> limits.Gate | None:
-        replay, seconds = self.lease.replay, settings.REPLAY_CALL_TIMEOUT_SECONDS
-        return limits.gate_of(replay.project_id, self.provider.name, replay.pk, seconds)
-
-    def _follow(self) -> None:
-        """Go by the project's provider as it is now: its key may have been taken away, or its
-        address, while hours of calls wait."""
-        if self.stands is None or time.monotonic() < self.look_at:
-            return
-        self.look_at = time.monotonic() + LOOK_SECONDS
-        before = self.stands
-        now = limits.standing(self.lease.replay.project_id, self.provider.name)
-        if now is None or now[0] != before[0]:
-            self.spent = limits.REMOVED
-        elif now != before:
-            self.stands = now
-            try:
-                self.provider, self.model = provider_of(self.lease.replay)
-                self.gate = self._gate()
-            except Refused as refusal:
-                self.spent = limits.Spent(refusal.code, refusal.message)
 
     def _is_settled(self) -> bool:
         """What waits is not asked any more: somebody cancelled, a difference was enough, or the
@@ -267,7 +227,7 @@ class _Asking:
 
     def _launch(self, waiting: _Waiting) -> None:
         row = waiting.row
-        is_ready = waiting.call is not None and waiting.call.provider is self.provider
+        is_ready = waiting.call is not None and waiting.call.provider is self.asked.provider
         if not is_ready and not self._prepare(waiting):
             return
         call = waiting.call
@@ -290,12 +250,12 @@ class _Asking:
         """The calls of a round that the provider's limits take now, as they know them; of none the
         row waits, or all is over."""
         wanted = self._wanted(waiting.row)
-        if self.gate is None:
+        if self.asked.gate is None:
             return [None] * wanted
         through: list[int | None] = []
         estimate = self._estimate(waiting)
         while len(through) < wanted:
-            found = self.gate.admit(estimate)
+            found = self.asked.gate.admit(estimate)
             if isinstance(found, limits.Admitted):
                 through.append(found.call_id)
                 continue
@@ -321,7 +281,9 @@ class _Asking:
         if effect is None:
             return None
         used = Usage(input=effect.input_tokens, output=effect.output_tokens)
-        foreseen = price(used, self.lease.replay, (self.model,), self.provider.priced_as)
+        foreseen = price(
+            used, self.lease.replay, (self.asked.model,), self.asked.provider.priced_as
+        )
         return max((one for one in (foreseen, waiting.cost) if one is not None), default=None)
 
     def _settle(self, admitted: int | None, answer: Answer | None, *, billed: bool) -> None:
@@ -341,8 +303,8 @@ class _Asking:
             waiting.call = build_call(
                 recorded.record,
                 wire_of(effect),
-                provider=self.provider,
-                model=self.model,
+                provider=self.asked.provider,
+                model=self.asked.model,
                 overrides=self.overrides,
                 prompt_of=lambda record: recorded.prompt,
             )
@@ -461,12 +423,12 @@ class _Asking:
     def _break(self, row: ReplayEffect, error: BaseException | None, code: str) -> None:
         names = {"replay": self.lease.replay.public_id, "seq": row.seq}
         logger.error("replay.call_broke", extra=names, exc_info=error)
-        text = self.provider.masked_text(f"{type(error).__name__}: {error}")
+        text = self.asked.provider.masked_text(f"{type(error).__name__}: {error}")
         results.refuse(self.lease, row.pk, code=code, text=clean(text)[:MESSAGE])
 
     def _usage(self, answer: Answer) -> dict[str, Any]:
         parts = dict(answer.usage)
-        names = (answer.model or "", self.model)
+        names = (answer.model or "", self.asked.model)
         used = Usage(
             input=parts["input"],
             output=parts["output"],
@@ -474,7 +436,7 @@ class _Asking:
             cache_write=parts["cache_write"],
             reasoning=parts["reasoning"],
         )
-        cost = price(used, self.lease.replay, names, self.provider.priced_as)
+        cost = price(used, self.lease.replay, names, self.asked.provider.priced_as)
         return {**{f"{part}_tokens": count for part, count in parts.items()}, "cost": cost}
 
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from replay import jobs, results
 from replay.models import ProjectProvider, ProviderCall, Replay, ReplayEffect, ReplaySample
-from replay.modes import prompt
+from replay.modes import provider_now
 from replay.project_providers import keeping, limits
 from replay.project_providers.limits import Admitted, Gate, Spent, Wait
 from replay.project_providers.sealing import seal
@@ -191,7 +191,7 @@ def test_a_provider_that_was_removed_lets_nothing_through(gate):
 def meanwhile(monkeypatch, settings):
     """meanwhile(act) -> `act` is done behind the first answer of a replay that asks one by one."""
     settings.REPLAY_PARALLEL_CALLS = 1
-    monkeypatch.setattr(prompt, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(provider_now, "LOOK_SECONDS", 0.0)
     store = results.answer
 
     def do(act):
