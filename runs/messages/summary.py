@@ -7,7 +7,7 @@ from typing import Any
 
 from runs.messages import rig
 from runs.messages.loose import items, obj, one_line, pick, plural, text
-from runs.messages.parts import Part, Text
+from runs.messages.parts import Data, Part, Text
 
 LIMIT = 200
 _QUERY_LIMIT = 80
@@ -144,11 +144,17 @@ def _span(record: dict[str, Any]) -> str:
     if request.family in ("retrieve", "rerank", "embed"):
         noun = "vector" if request.family == "embed" else "document"
         found = plural(len(answer.documents), noun) if answer.documents else ""
-        return _arrow(_quoted(_said(request.parts)), found)
+        return _arrow(_sought(request.parts), found)
     if answer.calls:
         return _calling([call.name for call in answer.calls])
     asked = request.messages[-1].parts if request.messages else request.parts
     return _said(answer.parts) or _said(asked)
+
+
+def _sought(parts: tuple[Part, ...]) -> str:
+    """What was looked for, which a client may have as an object of its own."""
+    said = _said(parts)
+    return _quoted(said) if said else " ".join(brief(p.value) for p in parts if isinstance(p, Data))
 
 
 def _said(parts: Iterable[Part]) -> str:

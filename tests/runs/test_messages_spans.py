@@ -207,6 +207,9 @@ def test_a_search_feeds_what_the_agent_knew() -> None:
 
 def test_a_line_says_what_a_span_did() -> None:
     assert summarise(searched(1)) == f"“{QUERY}” → 2 documents"
+    inner = sent_with("openinference-llamaindex/retrieval", "VectorIndexRetriever._retrieve")
+    kind = {"effect": "retrieve", "query": inner}
+    assert summarise(record(5, "kb", kind, {"Ok": inner})).startswith("query_bundle {query_str,")
     assert summarise(answered(2)).startswith("You get 25 vacation days per year")
     embedded = sent_with("vercel-ai-v6/embed", "ai.embedMany.doEmbed")["attributes"]
     kind = {"effect": "embed", "inputs": embedded}
