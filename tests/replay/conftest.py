@@ -144,3 +144,13 @@ def providers(fake: FakeProvider) -> dict[str, Provider]:
             "ANTHROPIC_BASE_URL": fake.base_url,
         }
     )
+
+
+@pytest.fixture
+def call(api):
+    def send(method, path, **body):
+        data = json.dumps(body).encode() if body else None
+        answer = api(method, f"/api/v1/{path}", data)
+        return answer.status_code, answer.json() if answer.content else None
+
+    return send

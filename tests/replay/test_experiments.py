@@ -47,16 +47,6 @@ def fake(provider):
     )
 
 
-@pytest.fixture
-def call(api):
-    def send(method, path, **body):
-        data = json.dumps(body).encode() if body else None
-        answer = api(method, f"/api/v1/{path}", data)
-        return answer.status_code, answer.json() if answer.content else None
-
-    return send
-
-
 def work() -> None:
     """Do what is queued, as a worker does."""
     while (queued := Replay.objects.filter(status="queued").order_by("pk").first()) is not None:
