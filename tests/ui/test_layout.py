@@ -272,11 +272,7 @@ def test_names_without_a_blank_push_nothing_out_of_sight(open_page, project, loa
 
 
 STACKED = "Z" + "\u0301\u0302\u0303\u0304\u0306\u0307\u0316\u0317\u0318" * 20
-ROWS = {
-    "compare?a=one&b=two": ".two-runs > div",
-    "runs": "tr[data-row]",
-    "datasets": "tr[data-row]",
-}
+ROWS = {"compare?a=one&b=two": ".two-runs > div", "runs": "tr[data-row]"}
 
 
 @pytest.mark.parametrize("path", ROWS)
