@@ -46,6 +46,27 @@ def test_two_are_selected_compared_and_stepped_through(two) -> None:
     expect(two.locator("#pair h2").first).to_have_text("#7")
 
 
+def test_back_twice_shows_the_page_asked_for_last(two) -> None:
+    """The first of two pages that Back asks for may come after the second."""
+    two.goto("/p/acme/compare?a=one&b=two&at=a1")
+    for row in ("a4", "a8"):
+        two.locator(f"#r{row}").click()
+        two.wait_for_url(f"**at={row}*")
+    expect(two.locator("#pair h2").first).to_have_text("#8")
+    late = []
+    two.route("**at=a4*", lambda route: late.append(route))
+    two.go_back()
+    two.wait_for_url("**at=a4*")
+    two.go_back()
+    two.wait_for_url("**at=a1")
+    expect(two.locator("#pair h2").first).to_have_text("#1")
+    two.wait_for_timeout(100)
+    for route in late:
+        route.continue_()
+    two.wait_for_timeout(500)
+    expect(two.locator("#pair h2").first).to_have_text("#1")
+
+
 def test_quick_steps_through_rows_are_one_entry_of_the_history(two) -> None:
     two.goto("/p/acme/compare?a=one&b=two&at=a1")
     for _ in range(3):
