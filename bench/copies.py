@@ -30,6 +30,10 @@ def multiply(database: str, copies: int) -> int:
     if is_postgres:
         for table in steps:
             db.execute(f"SELECT setval('{table}_id_seq', (SELECT max(id) FROM {table}))")
+    db.commit()
+    if is_postgres:  # what autovacuum has done where runs came in over days
+        db.autocommit = True
+        db.execute("VACUUM")
     db.execute("ANALYZE")
     db.commit()
     count = int(db.execute("SELECT count(*) FROM runs_run").fetchone()[0])
