@@ -331,7 +331,7 @@ def test_the_list_of_runs_is_filtered_by_what_was_said(send, api, member_client)
     assert ids("/api/v1/runs?q=needle&agent=a&sort=started") == ["r1"]
     assert ids("/api/v1/runs?q=%22hay+needle%22") == []
     assert api("GET", "/api/v1/runs?q=%22").json()["error"]["field"] == "q"
-    assert "r3" not in member_client.get("/p/acme/runs?q=needle").content.decode()
+    assert "/runs/r3" not in member_client.get("/p/acme/runs?q=needle").content.decode()
 
 
 @pytest.mark.parametrize("q", ['"needle in"', "need*", "hay need*", '"needle in ha"*'])
