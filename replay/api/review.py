@@ -24,7 +24,7 @@ from replay.review.people import Decider
 from replay.review.turns import minimum_of
 from rewyn_sdk.errors import DecodeError
 from rewyn_sdk.jsontext import parse
-from runs.accounts.models import Scope
+from runs.accounts.models import Project, Scope
 from runs.api.auth import project_id_of, project_of
 from runs.api.incoming import read_small
 from runs.models import Run
@@ -33,13 +33,13 @@ from runs.strangers import only
 
 BATCH = 1000
 MOST = 200
-_REPLAYS = {
+_THINGS = {
     "run": "run__external_id",
-    "replay": "public_id",
-    "experiment": "experiment__public_id",
+    "replay": "replay__public_id",
+    "experiment": "replay__experiment__public_id",
 }
-"""Filters that name one thing, and that thing as a column of a replay."""
-_FILTERS = (*_REPLAYS, "agent", "state", "class", "cluster")
+"""Filters that name one thing → its id as a column of a divergence."""
+_FILTERS = (*_THINGS, "agent", "state", "class", "cluster")
 
 
 class DivergencesView(APIView):
@@ -48,7 +48,7 @@ class DivergencesView(APIView):
     @docs.list_divergences
     def get(self, request: Request) -> Response:
         only(request.query_params, *_FILTERS, "cursor", "limit")
-        found = _filtered(request).order_by("-pk")
+        found = _filtered(request, _named(request)).order_by("-pk")
         if before := bounded(request, "cursor", 0):
             found = found.filter(pk__lt=before)
         limit = bounded(request, "limit", 50, most=MOST)
@@ -82,15 +82,16 @@ class ExportView(APIView):
     @docs.export_verdicts
     def get(self, request: Request) -> StreamingHttpResponse:
         only(request.query_params, *_FILTERS)
-        found = _filtered(request)
+        named = _named(request)
+        found = _filtered(request, named)
         project = project_of(request)
-        counts, replays = _counts(found), _replays(request)
+        counts, replays = _counts(found), _replays(project, named)
         head = {
             "project": project.slug,
             "minimum_class": minimum_of(project.pk),
             "counts": counts,
             "replays": replays,
-            "passed": _passed(counts, replays),
+            "passed": None if "state" in request.query_params else _passed(counts, replays),
         }
         baselines = reading.baselines(project.pk).filter(revoked_at=None, **_of_runs(request))
         pieces = _document(head, found, baselines)
@@ -107,39 +108,37 @@ def _mine(request: Request) -> QuerySet[Divergence]:
     return mine.select_related("cluster", "run", "replay__experiment", "decision")
 
 
-def _filtered(request: Request) -> QuerySet[Divergence]:
-    """Refused("not_found") for a run, replay, experiment or cluster that is not here: a build would
-    pass with a wrong one."""
-    wanted: dict[str, Any] = {
-        f"replay__{column}": value for column, value in _named(request).items()
-    }
-    wanted["cluster"] = _cluster(request)
-    wanted["cluster__agent"] = word(request, "agent")
-    wanted["state"] = _one_of(request, "state", list(State.values))
-    wanted["difference"] = _one_of(request, "class", [d.value for d in Difference])
-    given = {column: value for column, value in wanted.items() if value is not None}
-    found = _mine(request).filter(**given)
-    return found.defer("replay__plan", "replay__proof", "replay__mismatches")
-
-
 def _named(request: Request) -> dict[str, str]:
-    """The things that the filters name, as columns of a replay."""
+    """The run, replay and experiment that the filters name, as columns of a divergence.
+
+    Refused("not_found") for one that is not here: a build would pass with a wrong one.
+    """
     mine = {"project_id": project_id_of(request)}
-    things = {
-        "run": Run.objects.filter(**mine, deleted_at=None),
+    things: dict[str, QuerySet[Any]] = {
+        "run": Run.objects.filter(**mine),
         "replay": Replay.objects.filter(**mine, run__deleted_at=None),
         "experiment": Experiment.objects.filter(**mine),
     }
-    named = {}
-    for name, column in _REPLAYS.items():
-        value = word(request, name)
-        if value is None:
-            continue
-        own = "external_id" if name == "run" else "public_id"
-        if not things[name].filter(**{own: value}).exists():
+    asked = {name: word(request, name) for name in _THINGS}
+    named = {name: value for name, value in asked.items() if value is not None}
+    for name, value in named.items():
+        column = _THINGS[name].rpartition("__")[2]
+        if not things[name].filter(**{column: value}).exists():
             raise Refused("not_found", f"There is no {name} of this id.", name)
-        named[column] = value
-    return named
+    return {_THINGS[name]: value for name, value in named.items()}
+
+
+def _filtered(request: Request, named: dict[str, str]) -> QuerySet[Divergence]:
+    wanted: dict[str, Any] = {
+        **named,
+        "cluster": _cluster(request),
+        "cluster__agent": word(request, "agent"),
+        "state": _one_of(request, "state", list(State.values)),
+        "difference": _one_of(request, "class", [d.value for d in Difference]),
+    }
+    given = {column: value for column, value in wanted.items() if value is not None}
+    found = _mine(request).filter(**given)
+    return found.defer("replay__plan", "replay__proof", "replay__mismatches")
 
 
 def _cluster(request: Request) -> int | None:
@@ -151,12 +150,12 @@ def _cluster(request: Request) -> int | None:
     return pk
 
 
-def _replays(request: Request) -> dict[str, int] | None:
+def _replays(project: Project, named: dict[str, str]) -> dict[str, int] | None:
     """How many of the replays that are asked about stand where; None where none is named."""
-    named = _named(request)
     if not named:
         return None
-    found = Replay.objects.filter(project_id=project_id_of(request), run__deleted_at=None, **named)
+    those = {column.removeprefix("replay__"): value for column, value in named.items()}
+    found = Replay.objects.filter(project=project, run__deleted_at=None, **those)
     return dict(found.order_by().values_list("status").annotate(Count("pk")))
 
 

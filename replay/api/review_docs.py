@@ -86,8 +86,9 @@ EXPORT = _object(
             "description": "Status → number of the replays asked about; null where none is named",
         },
         "passed": {
-            "type": "boolean",
-            "description": "Nothing is open or a regression, and all replays asked about succeeded",
+            "type": ["boolean", "null"],
+            "description": "Nothing is open or a regression, and all replays asked about succeeded;"
+            " null where only some states were asked for",
         },
         "verdicts": _listed(_object({**_LINE, "cluster": _TEXT})),
         "baselines": _listed(_BASELINE),

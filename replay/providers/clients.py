@@ -5,8 +5,8 @@ from __future__ import annotations
 import atexit
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
-from functools import cache
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 import httpx2
@@ -15,7 +15,7 @@ from replay.providers.addresses import Policy
 from replay.providers.pinned import Pinned
 
 CONNECT_SECONDS = 15.0
-KEPT = 16
+KEPT, WAYS_KEPT = 16, 64
 
 T = TypeVar("T")
 
@@ -47,6 +47,16 @@ class Shelf(Generic[T]):
             for old in gone:
                 self._close(old)
 
+    def empty(self) -> None:
+        """Close what is not in use."""
+        with self._lock:
+            gone = [one for held in self._free.values() for one in held]
+            self._free.clear()
+            self._count = 0
+        if self._close is not None:
+            for one in gone:
+                self._close(one)
+
     def _pick(self, key: Hashable, place: int) -> T:
         held = self._free[key]
         one = held.pop(place)
@@ -60,10 +70,17 @@ def timeouts(timeout: float) -> httpx2.Timeout:
     return httpx2.Timeout(timeout, connect=min(CONNECT_SECONDS, timeout))
 
 
-@cache
-def transport_of(policy: Policy, host: str) -> Pinned:
-    """The way out to a host under a policy; any thread may use it. It keeps no cookies, and a
-    connection for a moment: the next call of a replay is spared the making of one."""
-    made = Pinned(policy)
-    atexit.register(made.close)
-    return made
+_ways: Shelf[Pinned] = Shelf(Pinned.close, WAYS_KEPT)
+atexit.register(_ways.empty)
+
+
+@contextmanager
+def way_to(host: str, policy: Policy) -> Iterator[Pinned]:
+    """The way out to a host under a policy, for one call. It keeps no cookies, and its connection
+    for a moment: the next call of a replay is spared the making of one."""
+    key = policy, host
+    way = _ways.take(key, lambda: Pinned(policy))
+    try:
+        yield way
+    finally:
+        _ways.put_back(key, way)

@@ -12,7 +12,7 @@ import httpx2
 from replay.dialects.sse import BadStream
 from replay.providers.calls import Call
 from replay.providers.catalog import Provider
-from replay.providers.clients import timeouts, transport_of
+from replay.providers.clients import timeouts, way_to
 from replay.providers.exchange import Exchange, Result, TooLate, TooMuch
 from replay.providers.pinned import NO_REST, policy_of
 from replay.providers.tls import ssl_context
@@ -56,7 +56,8 @@ def _way(provider: Provider) -> Iterator[Callable[[httpx2.Request], httpx2.Respo
     policy = policy_of(provider.policy, provider.base_url)
     if policy is not None:
         host = urlsplit(provider.base_url).hostname or ""
-        yield transport_of(policy, host).handle_request
+        with way_to(host, policy) as way:
+            yield way.handle_request
         return
     with httpx2.Client(verify=ssl_context(), limits=NO_REST, follow_redirects=False) as client:
         yield partial(client.send, stream=True)

@@ -24,7 +24,6 @@ NO_REST = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
 RESTS_SECONDS = 1.0
 """How long a connection waits for the next call. Servers wait twice as long and more before they
 close one, so that hardly any call goes out on one that is being closed."""
-MOST_RESTING = 16
 
 
 class NotAsked(httpx2.TransportError):
@@ -68,8 +67,8 @@ class Pinned(httpx2.HTTPTransport):
     """A transport that connects to judged addresses, the next where one takes no connection. The
     request's timeout is that of the whole call.
 
-    For the calls to one host: a resting connection is known by its address, and a host next to it
-    has another certificate to show.
+    For the calls to one host, one after the other: a resting connection is known by its address,
+    and a host next to it has another certificate to show.
     """
 
     def __init__(self, policy: Policy, resolve: Resolve | None = None) -> None:
@@ -77,7 +76,7 @@ class Pinned(httpx2.HTTPTransport):
         self._pool = httpcore2.ConnectionPool(
             ssl_context=ssl_context(),
             max_connections=None,
-            max_keepalive_connections=MOST_RESTING,
+            max_keepalive_connections=1,
             keepalive_expiry=RESTS_SECONDS,
             network_backend=Bounded(),
         )

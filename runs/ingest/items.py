@@ -98,7 +98,8 @@ def prepare(project: Project, sent: Sent, body: bytes, names: Mapping[str, str])
         raise Refused("too_many", f"At most {limit} records a request.", "records", limit=limit)
     redactor = redaction_rules.for_project(project.redaction_rules)
     dirty = redactor.may_hold_secrets(body)
-    names = jsonbytes.read(redactor.json(json.dumps(dict(names)).encode())[0])
+    if names:
+        names = jsonbytes.read(redactor.json(json.dumps(dict(names)).encode())[0])
     intake = _without_records(sent, len(body), redactor if dirty else None, names)
     reader = _Reader(project, sent, intake, redactor if dirty else None)
     for index, raw in enumerate(sent.records):

@@ -17,7 +17,7 @@ from replay.experiments import datasets
 from replay.experiments.asked import read_candidates
 from replay.experiments.opening import open_experiment
 from replay.fake_provider import FakeProvider
-from replay.models import Delivery
+from replay.models import Delivery, Replay
 from replay.notifications import bounds, outbox
 from replay.notifications import keeping as webhooks
 from replay.notifications.kinds import Kind
@@ -51,22 +51,32 @@ def asked_for() -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-def theirs(project, make_member, api, monkeypatch) -> dict[str, object]:
-    """One of everything in the project `acme`."""
-    monkeypatch.setattr(jobs, "ring", lambda public_id: None)
-    owner = make_member("owner")
+def their_run(project, api) -> Run:
     record = completion(1, "Hi", "Hello there")
     picture = {"type": "image", "data": {"type": "base64", "value": PNG}, "media_type": "png"}
     record["kind"]["request"]["chat_history"][0]["content"].append(picture)
     api("POST", "/api/v1/runs", run("their-run", record, agent="theirs", session_id="theirs"))
     index_pending()
-    there = Run.objects.select_related("project").get()
+    return Run.objects.select_related("project").get()
+
+
+@pytest.fixture
+def their_replay(their_run, monkeypatch) -> Replay:
+    """One that differs in its only call."""
+    monkeypatch.setattr(jobs, "ring", lambda public_id: None)
     with FakeProvider([{"answer": {"text": "Refunded 12 EUR."}}]) as fake:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
         monkeypatch.setenv("OPENAI_BASE_URL", fake.openai_base_url)
         question = read_question({"run": "their-run", "models": ["openai:gpt-b"]})
-        replay = start(there, question, jobs.Asker()).replays[0]
+        replay = start(their_run, question, jobs.Asker()).replays[0]
         jobs.run_job(replay.public_id)
+    return replay
+
+
+@pytest.fixture
+def theirs(project, make_member, their_run, their_replay) -> dict[str, object]:
+    """One of everything in the project `acme`."""
+    owner, there = make_member("owner"), their_run
     divergence = Divergence.objects.get()
     decide(divergence, checked("accepted", "as said"), person(owner), seen=divergence.version)
     asked = read_candidates({"models": ["openai:a"]})
@@ -86,7 +96,7 @@ def theirs(project, make_member, api, monkeypatch) -> dict[str, object]:
         "seq": 1,
         "digest": Attachment.objects.get().digest,
         "side": "sent",
-        "replay_id": replay.public_id,
+        "replay_id": their_replay.public_id,
         "name": "theirs",
         "view_id": SavedView.objects.create(project=project, name="V", query="").pk,
         "comment_id": writing.write(there, 1, "so?", author=owner).pk,

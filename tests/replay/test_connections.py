@@ -15,7 +15,8 @@ import pytest
 from asked import ASK_CHAT, CHAT_WIRE, COMPLETION, KEY, made
 
 from replay.fake_provider import FakeProvider, parse_rules
-from replay.providers import Provider, Result, providers_from_env, send
+from replay.providers import Provider, Result, clients, providers_from_env, send
+from replay.providers.pinned import Pinned
 
 ANSWER = json.dumps(
     {"object": "chat.completion", "choices": [{"index": 0, "message": {"content": "ok"}}]}
@@ -84,6 +85,19 @@ def test_another_host_at_the_same_address_has_a_connection_of_its_own() -> None:
         assert ask(server.server_port).error is None
         assert ask(server.server_port, "localhost").error is None
     assert server.connections == 2
+
+
+def test_only_so_many_ways_are_kept_whoever_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A project may name any host as its provider, and another each day."""
+    closed: list[Pinned] = []
+    monkeypatch.setattr(clients, "_ways", clients.Shelf(closed.append, 1))
+    with serving() as server:
+        for host in ("127.0.0.1", "localhost", "127.0.0.1"):
+            assert ask(server.server_port, host).error is None
+    assert len(closed) == 2
+    clients._ways.empty()
+    for way in closed:
+        way.close()
 
 
 def test_each_call_on_a_connection_has_its_own_time() -> None:
