@@ -6,8 +6,9 @@ Starts a provider on loopback, in this process, that takes `--delay` ms a call, 
 sends it runs of the workload (5 model calls on average), starts one experiment of all runs and
 models by API and waits for its end. Overhead a call = wall × parallel ÷ calls − delay.
 
-The product has two web processes, each with a worker: `--replays` go on at once in both together,
-and as many calls of each as make `--parallel`. The provider says how many there were.
+The product has two web processes, each with a worker. Both together go on with `--replays` at once,
+and have `--parallel` calls in the air at most (WORKER_PARALLEL_CALLS); the provider says how many
+there were. The experiment itself says when it was over.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from datetime import datetime
 from typing import Any
 
 from bench.product import Client, Product
@@ -50,11 +52,13 @@ def experiment(client: Client, names: list[str], models: int) -> tuple[float, fl
     began = time.monotonic()
     status, answer = client.send("POST", "/api/v1/experiments", json.dumps(asked).encode())
     assert status == 201, answer
-    queued = time.monotonic()
+    queued, at = time.monotonic(), time.time()
     path = f"/api/v1/experiments/{json.loads(answer)['id']}"
     while not (found := client.get(path))["finished"]:
         time.sleep(0.5)
-    return queued - began, time.monotonic() - queued, found
+    assert found["status"] == "succeeded", found
+    ended = datetime.fromisoformat(found["finished_at"]).timestamp()
+    return queued - began, ended - at, found
 
 
 def measure(asked: argparse.Namespace) -> None:
@@ -64,7 +68,7 @@ def measure(asked: argparse.Namespace) -> None:
             "OPENAI_BASE_URL": fake.openai_base_url,
             "WEB_WORKERS": str(PROCESSES),
             "WORKER_CONCURRENCY": str(asked.replays // PROCESSES),
-            "REPLAY_PARALLEL_CALLS": str(asked.parallel // asked.replays),
+            "WORKER_PARALLEL_CALLS": str(asked.parallel // PROCESSES),
         }
         with Product(None, **environment) as product:
             names = send_runs(product.client(), asked.runs)
@@ -92,6 +96,6 @@ if __name__ == "__main__":
     parser.add_argument("--models", type=int, default=3)
     parser.add_argument("--delay", type=float, default=20.0)
     parser.add_argument("--parallel", type=int, default=4)
-    parser.add_argument("--replays", type=int, default=4, help="at once, in both processes")
+    parser.add_argument("--replays", type=int, default=8, help="at once, in both processes")
     parser.add_argument("--warm", action="store_true", help="after a small experiment before it")
     measure(parser.parse_args())

@@ -25,7 +25,7 @@ from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 from kombu.exceptions import KombuError, OperationalError
 
-from replay import results
+from replay import bell, results
 from replay.experiments import cells
 from replay.lease import Lease, Lost, Stopped, stop
 from replay.models import (
@@ -136,10 +136,20 @@ def calls_of(total: int, samples: int = 1) -> dict[str, Any]:
 
 
 def ring_waiting(experiment_id: int, most: int = RUNG_AT_ONCE) -> None:
-    """Tell the workers of the next replays of an experiment; each that ends calls for another."""
-    waiting = _next(experiment_id) if most == 1 else list(_waiting(experiment_id)[:most])
+    """Tell the workers of the next replays of an experiment; each that ends calls for another.
+
+    With a worker in each process, that of this one is told of what it can do at once, and the bell
+    is for the others.
+    """
+    if most == 1:
+        waiting = _next(experiment_id)
+    else:
+        here = settings.CELERY_WORKER_CONCURRENCY if settings.EMBEDDED_WORKER else most
+        waiting = list(_waiting(experiment_id)[: min(most, here)])
     for public_id in waiting:
         ring(public_id)
+    if most > 1:
+        bell.ring()
 
 
 def _waiting(experiment_id: int) -> Any:

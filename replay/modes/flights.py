@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
 
+from replay.modes.air import air
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -66,8 +68,9 @@ class Landed(Generic[T, R]):
 class Flights(Generic[T, R]):
     def __init__(self, parallel: int) -> None:
         self._parallel = max(parallel, 1)
-        self._done: queue.SimpleQueue[Landed[T, R]] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[Landed[T, R] | None] = queue.SimpleQueue()
         self.count = 0
+        self.places = 0
 
     @property
     def room(self) -> int:
@@ -77,22 +80,42 @@ class Flights(Generic[T, R]):
     def has_room(self) -> bool:
         return self.room > 0
 
+    def places_for(self, wanted: int) -> int:
+        """How many of `wanted` calls may start now; with none, `next` returns when one may."""
+        return air.take(self, min(wanted, self.room))
+
+    def let_in(self) -> None:
+        self._done.put(None)
+
+    def let_go(self) -> None:
+        """Let others have the places that no call was started in."""
+        air.let_go(self)
+
+    def end(self) -> None:
+        """No call is started any more; those in the air come down by themselves."""
+        air.leave(self)
+
     def start(self, tag: T, work: Callable[[], R]) -> None:
-        """Do `work` on a thread of the crew."""
+        """Do `work` on a thread of the crew, in a place that was there for it."""
         self.count += 1
+        air.use(self)
         _crew.do(partial(self._fly, tag, work))
 
     def _fly(self, tag: T, work: Callable[[], R]) -> None:
+        landed: Landed[T, R]
         try:
-            self._done.put(Landed(tag, work()))
+            landed = Landed(tag, work())
         except Exception as error:
-            self._done.put(Landed(tag, None, error))
+            landed = Landed(tag, None, error)
+        air.give_back()
+        self._done.put(landed)
 
     def next(self, timeout: float) -> Landed[T, R] | None:
-        """The next that lands within `timeout` seconds."""
+        """The next that lands within `timeout` seconds, None too when there is room again."""
         try:
             landed = self._done.get(timeout=max(timeout, 0.001))
         except queue.Empty:
             return None
-        self.count -= 1
+        if landed is not None:
+            self.count -= 1
         return landed

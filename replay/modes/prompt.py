@@ -47,6 +47,7 @@ from replay.providers import (
     build_call,
     next_wait,
     send,
+    worded,
 )
 from replay.questions import Controls
 from replay.recorded_calls import RecordedCall, recorded_call
@@ -78,7 +79,10 @@ def run(lease: Lease) -> Outcome:
         limits.give_up(replay.pk)
         open_rows = rows.to_ask(replay.pk)
     asking = _Asking(lease, asked, open_rows)
-    asking.drive()
+    try:
+        asking.drive()
+    finally:
+        asking.flights.end()
     return asking.told(verdict(lease))
 
 
@@ -173,7 +177,9 @@ class _Asking:
             if stop.is_told:
                 self._wind_up()
             while self.flights.has_room and self._is_due() and not self._is_settled():
-                self._launch(heapq.heappop(self.waiting)[2])
+                if not self._launch_next():
+                    break
+            self.flights.let_go()
             self._look_ahead()
             landed = self.flights.next(self._patience())
             if landed is not None:
@@ -225,12 +231,20 @@ class _Asking:
         if not is_made:
             heapq.heappop(self.waiting)
 
-    def _launch(self, waiting: _Waiting) -> None:
-        row = waiting.row
+    def _launch_next(self) -> bool:
+        """Send what is due, made ready before a place in the air is taken; False without one."""
+        waiting = self.waiting[0][2]
         is_ready = waiting.call is not None and waiting.call.provider is self.asked.provider
         if not is_ready and not self._prepare(waiting):
-            return
-        call = waiting.call
+            heapq.heappop(self.waiting)
+            return True
+        if not self.flights.places_for(1):
+            return False
+        self._launch(heapq.heappop(self.waiting)[2])
+        return True
+
+    def _launch(self, waiting: _Waiting) -> None:
+        row, call = waiting.row, waiting.call
         assert call is not None
         through = self._let_through(waiting)
         if not through:
@@ -273,7 +287,7 @@ class _Asking:
         if row.samples == 1:
             return 1
         missing = row.samples - ReplaySample.objects.filter(row=row.pk).count()
-        return max(1, min(missing, row.calls_allowed - row.calls, self.flights.room))
+        return self.flights.places_for(max(1, min(missing, row.calls_allowed - row.calls)))
 
     def _estimate(self, waiting: _Waiting) -> Decimal | None:
         """What a call may cost: by the tokens of the recorded one, and as a sample of it did."""
@@ -300,7 +314,7 @@ class _Asking:
         assert effect is not None
         waiting.recorded = recorded = recorded_call(effect)
         try:
-            waiting.call = build_call(
+            call = build_call(
                 recorded.record,
                 wire_of(effect),
                 provider=self.asked.provider,
@@ -311,6 +325,8 @@ class _Asking:
         except CannotAsk as error:
             results.refuse(self.lease, waiting.row.pk, code="cannot_ask", text=str(error))
             return False
+        # What the row says of a call that is out is what really goes out.
+        waiting.call = worded(call, timeout=settings.REPLAY_CALL_TIMEOUT_SECONDS)
         waiting.sent = segments.compress(waiting.call.request_bytes)
         return True
 

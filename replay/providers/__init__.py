@@ -3,15 +3,16 @@
     providers = providers_from_env(os.environ)
     provider, model = choose("openai:gpt-4o-mini", providers)
     call = build_call(record, wire, provider=provider, model=model)
-    result = send(call)
+    result = send(worded(call, timeout=120))
 
-Pure but for ``send``; no models, no settings. Only ``send`` in the cross lane imports client
-libraries.
+Pure but for ``send``; no models, no settings. Only ``worded`` imports client libraries, for a call
+across APIs, and ``send`` has it done where it was not.
 """
 
 from replay.dialects import Note, Overrides
 from replay.providers.calls import Call, CannotAsk, build_call, recorded_prompt, target_api
 from replay.providers.catalog import BadModel, Provider, choose, providers_from_env
+from replay.providers.cross import worded
 from replay.providers.errors import ProviderError, next_wait
 from replay.providers.exchange import Result
 from replay.providers.send import send
@@ -32,4 +33,5 @@ __all__ = [
     "recorded_prompt",
     "send",
     "target_api",
+    "worded",
 ]

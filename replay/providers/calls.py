@@ -67,6 +67,8 @@ class Call:
     body: Mapping[str, Any]
     notes: tuple[Note, ...] = ()
     prompt: Prompt | None = field(default=None, repr=False)
+    is_worded: bool = False
+    """Whether the body is what goes out, in the cross lane too."""
 
     @property
     def streams(self) -> bool:

@@ -1,7 +1,7 @@
 """The cross lane: the provider's own client library says the call anew, and we send what it says.
 
-The library words the body; it goes out as any other, and what the library would make of the answer
-is not needed. Should it refuse to word the call at all, our own body goes out.
+The library words the body, before the call is due; it goes out as any other, and what the library
+would make of the answer is not needed. Should it refuse to word the call, our own body goes out.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from replay.dialects import CHAT, MESSAGES, Note
 from replay.dialects.loose import mapping, parsed
 from replay.providers.calls import Call
 from replay.providers.clients import Shelf
-from replay.providers.direct import send_direct
-from replay.providers.exchange import Exchange, Result
 from replay.providers.fidelity import notes_from_wire
 from replay.providers.worded import Worded
 
@@ -26,9 +24,12 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
 
-def send_cross(call: Call, exchange: Exchange, *, timeout: float) -> Result:
-    """Send ``call`` once in the library's words. Never raises for the network or the library."""
-    return send_direct(_said(call, _in_a_loop(call, timeout)), exchange, timeout=timeout)
+def worded(call: Call, *, timeout: float) -> Call:
+    """``call`` as it goes out: in the cross lane with the body the library gives it and notes of
+    what that leaves out. Sends nothing and never raises; the library has ``timeout`` seconds."""
+    if call.lane == "same" or call.is_worded:
+        return call
+    return replace(_said(call, _in_a_loop(call, timeout)), is_worded=True)
 
 
 def _said(call: Call, found: Exception) -> Call:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from replay.providers.calls import Call
-from replay.providers.cross import send_cross
+from replay.providers.cross import worded
 from replay.providers.direct import send_direct
 from replay.providers.exchange import MOST_BYTES, Exchange, OnStream, Result
 
@@ -25,5 +25,4 @@ def send(
     ends the call and comes through.
     """
     exchange = Exchange(call.provider, timeout=timeout, on_stream=on_stream, most_bytes=most_bytes)
-    lane = send_direct if call.lane == "same" else send_cross
-    return lane(call, exchange, timeout=timeout)
+    return send_direct(worded(call, timeout=timeout), exchange, timeout=timeout)

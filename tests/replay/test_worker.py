@@ -82,6 +82,33 @@ def test_the_worker_s_sweeper_finds_a_job_nobody_rang_for(
     assert until(lambda: ended(replay)).status == "succeeded"
 
 
+EMBEDDED = """
+import django, time
+django.setup()
+from rewyn_web.celery import start_embedded_worker
+start_embedded_worker()
+time.sleep(120)
+"""
+
+
+def test_the_workers_of_other_processes_hear_of_an_experiment(
+    process, transactional_db, store, read_log, provider, rung, settings
+):
+    settings.EMBEDDED_WORKER = True
+    provider({"answer": {"text": "ok"}})
+    run = store(read_log("02-two-tools-memory"))
+    first, _ = jobs.create_job(run=run, mode="reconstruct", plan={})
+    process(
+        "-c", EMBEDDED, REDIS_URL="", REPLAY_SWEEP_SECONDS="300",
+        DJANGO_SETTINGS_MODULE="rewyn_web.settings",
+    )  # fmt: skip
+    until(lambda: ended(first), 60)  # it rang for what it found at its start, and now rests
+    models = [f"openai:m{number}" for number in range(settings.CELERY_WORKER_CONCURRENCY + 1)]
+    question = read_question({"run": run.external_id, "models": models})
+    for replay in start(run, question, jobs.Asker()).replays:
+        assert until(lambda replay=replay: ended(replay), 20).status == "succeeded"
+
+
 def database_url() -> str:
     """The test database, for a process of its own."""
     kept = connection.settings_dict
