@@ -7,8 +7,9 @@ sends it runs of the workload (5 model calls on average), starts one experiment 
 models by API and waits for its end. Overhead a call = wall × parallel ÷ calls − delay.
 
 The product has two web processes, each with a worker. Both together go on with `--replays` at once,
-and have `--parallel` calls in the air at most (WORKER_PARALLEL_CALLS); the provider says how many
-there were. The experiment itself says when it was over.
+and have `--parallel` calls in the air at most: by WORKER_PARALLEL_CALLS, half of them each, or with
+`--by provider` by the limit of the project's provider, which holds for all workers together. The
+provider says how many there were, the experiment when it was over.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ def provider(delay_ms: float) -> FakeProvider:
     return FakeProvider([{"delay_ms": delay_ms, "answer": {"text": "It is done.", "usage": USAGE}}])
 
 
+KEY = "sk-of-the-bench"
 USAGE = {"input": 1200, "output": 90}
 
 
@@ -46,9 +48,18 @@ def send_runs(client: Client, count: int) -> list[str]:
     return names
 
 
-def experiment(client: Client, names: list[str], models: int) -> tuple[float, float, Any]:
+def limit_provider(client: Client, base_url: str, parallel: int) -> None:
+    """The project's own `limited`, which takes so many calls at once."""
+    told = {"kind": "compatible", "base_url": base_url, "key": KEY, "parallel": parallel}
+    status, answer = client.send("PUT", "/api/v1/providers/limited", json.dumps(told).encode())
+    assert status == 201, answer
+
+
+def experiment(
+    client: Client, names: list[str], models: int, provider: str = "openai"
+) -> tuple[float, float, Any]:
     """Seconds until it was planned and queued, seconds from then until it was over, its end."""
-    asked = {"runs": names, "models": [f"openai:bench-{n}" for n in range(models)]}
+    asked = {"runs": names, "models": [f"{provider}:bench-{n}" for n in range(models)]}
     began = time.monotonic()
     status, answer = client.send("POST", "/api/v1/experiments", json.dumps(asked).encode())
     assert status == 201, answer
@@ -64,19 +75,24 @@ def experiment(client: Client, names: list[str], models: int) -> tuple[float, fl
 def measure(asked: argparse.Namespace) -> None:
     with provider(asked.delay) as fake:
         environment = {
-            "OPENAI_API_KEY": "any",
+            "OPENAI_API_KEY": KEY,
             "OPENAI_BASE_URL": fake.openai_base_url,
             "WEB_WORKERS": str(PROCESSES),
             "WORKER_CONCURRENCY": str(asked.replays // PROCESSES),
-            "WORKER_PARALLEL_CALLS": str(asked.parallel // PROCESSES),
         }
+        if asked.by == "worker":
+            environment["WORKER_PARALLEL_CALLS"] = str(asked.parallel // PROCESSES)
         with Product(None, **environment) as product:
-            names = send_runs(product.client(), asked.runs)
+            client = product.client()
+            names = send_runs(client, asked.runs)
             product.rest()
+            if asked.by == "provider":
+                limit_provider(client, fake.openai_base_url, asked.parallel)
+            asks = "limited" if asked.by == "provider" else "openai"
             if asked.warm:  # the client libraries are imported
-                experiment(product.client(), names[:20], 1)
+                experiment(client, names[:20], 1, asks)
             before, mine = product.cpu_seconds(), time.process_time()
-            planned, wall, found = experiment(product.client(), names, asked.models)
+            planned, wall, found = experiment(client, names, asked.models, asks)
             used, mine = product.cpu_seconds() - before, time.process_time() - mine
     calls = sum(one["calls"] for one in found["candidates"])
     overhead = wall * 1000 * asked.parallel / calls - asked.delay
@@ -97,5 +113,6 @@ if __name__ == "__main__":
     parser.add_argument("--delay", type=float, default=20.0)
     parser.add_argument("--parallel", type=int, default=4)
     parser.add_argument("--replays", type=int, default=8, help="at once, in both processes")
+    parser.add_argument("--by", choices=("worker", "provider"), default="worker")
     parser.add_argument("--warm", action="store_true", help="after a small experiment before it")
     measure(parser.parse_args())

@@ -13,17 +13,19 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from django.db import transaction
-from django.db.models import Count, DecimalField, F, Q, Sum, Value
+from django.db.models import Count, DecimalField, F, Q, QuerySet, Sum, Value
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
 from replay.project_providers.keeping import LIMITS
 from replay.project_providers.models import ProjectProvider, ProviderCall
-from runs import bulk
+from runs import bulk, statements
+from runs.prepared import prepared
 
 WINDOW = timedelta(seconds=60)
 LOOK_AGAIN_SECONDS = 0.1
+LOOK_SOON_SECONDS = 0.005
+"""Who has to wait for a call to end looks soon, and then less and less often."""
 MARGIN = timedelta(seconds=15)
 """How long past its timeout a call of a worker that died still counts as in flight."""
 NOTHING = Decimal(0)
@@ -70,48 +72,42 @@ class Gate:
     def __init__(self, provider_id: int, replay_id: int, timeout: float) -> None:
         self._provider, self._replay = provider_id, replay_id
         self._lasts = timedelta(seconds=timeout) + MARGIN
+        self._looks_after = LOOK_SOON_SECONDS
 
     def admit(self, estimate: Decimal | None) -> Admitted | Wait | Spent:
         """Whether a call may go out now. `estimate` is what it may cost, None if nobody knows."""
-        row = ProjectProvider.objects.filter(pk=self._provider).first()
+        row = bulk.get(ProjectProvider, id=self._provider)
         if row is None:
             return REMOVED
         now, cost = timezone.now(), estimate or NOTHING
         refusal = self._refusal(row, cost, now)
         if refusal is not None:
             return refusal
-        with transaction.atomic():
-            if not self._count(row, cost, now):
+        told = (self._provider, self._replay, now, now + self._lasts, cost, True)
+        with bulk.turn():
+            if not _count(row, cost, now):
                 return Wait(0.0)
-            call = ProviderCall.objects.create(
-                provider_id=self._provider,
-                replay_id=self._replay,
-                started_at=now,
-                expires_at=now + self._lasts,
-                reserved=cost,
-            )
-        return Admitted(call.pk)
-
-    def _count(self, row: ProjectProvider, cost: Decimal, now: datetime) -> bool:
-        today = now.date()
-        spent: Any = F("day_spent") + cost if row.day == today else cost
-        same = ProjectProvider.objects.filter(pk=row.pk, admitted=row.admitted, day=row.day)
-        return bool(same.update(admitted=F("admitted") + 1, day=today, day_spent=spent))
+            call = bulk.insert_returning(ProviderCall, _TOLD, told)
+        assert call is not None
+        self._looks_after = LOOK_SOON_SECONDS
+        return Admitted(call)
 
     def _refusal(self, row: ProjectProvider, cost: Decimal, now: datetime) -> Wait | Spent | None:
         spent = self._budgets(row, cost, now)
         if spent is not None:
             return spent
-        calls = ProviderCall.objects.filter(provider=row)
-        flying = calls.filter(ended_at=None, expires_at__gt=now)
-        if row.parallel is not None and flying.count() >= row.parallel:
-            return Wait(LOOK_AGAIN_SECONDS)
+        most = row.parallel
+        if most is not None and len(_flying(row.pk, now, most=most)) >= most:
+            return self._wait_for_one_to_end()
         if row.per_minute is not None:
-            lately = calls.filter(started_at__gt=now - WINDOW).order_by("-started_at")
-            nth = lately.values_list("started_at", flat=True)[row.per_minute - 1 : row.per_minute]
-            for started_at in nth:
+            for started_at in _lately(row.pk, now - WINDOW, nth=row.per_minute):
                 return Wait(max((started_at + WINDOW - now).total_seconds(), 0.01))
         return None
+
+    def _wait_for_one_to_end(self) -> Wait:
+        seconds = self._looks_after
+        self._looks_after = min(2 * seconds, LOOK_AGAIN_SECONDS)
+        return Wait(seconds)
 
     # --- Budgets ----------------------------------------------------------------------------------
 
@@ -153,21 +149,49 @@ class Gate:
         return _Sum(max(row.day_spent - reserved, NOTHING), reserved)
 
 
+_TOLD = ("provider_id", "replay_id", "started_at", "expires_at", "reserved", "priced")
+
+
+def _count(row: ProjectProvider, cost: Decimal, now: datetime) -> bool:
+    same = {"id": row.pk, "admitted": row.admitted, "day": row.day}
+    today = now.date()
+    if row.day == today:
+        add: dict[str, Any] = {"admitted": 1, "day_spent": cost}
+        return bool(statements.change(ProjectProvider, same, add=add))
+    fresh = {"day": today, "day_spent": cost}
+    return bool(statements.change(ProjectProvider, same, fresh, add={"admitted": 1}))
+
+
+@prepared
+def _flying(provider_id: int, now: datetime, *, most: int) -> QuerySet[ProviderCall, int]:
+    calls = ProviderCall.objects.filter(provider=provider_id, ended_at=None, expires_at__gt=now)
+    return calls.order_by().values_list("pk", flat=True)[:most]
+
+
+@prepared
+def _lately(provider_id: int, since: datetime, *, nth: int) -> QuerySet[ProviderCall, datetime]:
+    """When the nth last call since then began, if there were so many."""
+    calls = ProviderCall.objects.filter(provider=provider_id, started_at__gt=since)
+    return calls.order_by("-started_at").values_list("started_at", flat=True)[nth - 1 : nth]
+
+
 def settle(call_id: int, *, cost: Decimal | None, answered: bool, billed: bool = True) -> None:
     """A call has ended. Without a known cost what was reserved counts, if it may be `billed`.
 
     An answer whose cost nobody knows ends what a budget bounds: it could not be kept to.
     """
-    call = ProviderCall.objects.filter(pk=call_id, ended_at=None).first()
+    call = bulk.find(ProviderCall, ("provider_id", "started_at", "reserved"), id=call_id)
     if call is None:
         return
-    known = cost if cost is not None else (call.reserved if billed else NOTHING)
-    with transaction.atomic():
-        mine = ProviderCall.objects.filter(pk=call_id, ended_at=None)
-        priced = cost is not None or not answered
-        if mine.update(ended_at=timezone.now(), cost=known, priced=priced):
-            of_day = ProjectProvider.objects.filter(pk=call.provider_id, day=call.started_at.date())
-            left = Greatest(F("day_spent") + (known - call.reserved), Value(NOTHING, MONEY))
+    provider_id, started_at, reserved = call
+    known = cost if cost is not None else (reserved if billed else NOTHING)
+    priced = cost is not None or not answered
+    told = {"ended_at": timezone.now(), "cost": known, "priced": priced}
+    with bulk.turn():
+        over = statements.change(ProviderCall, {"id": call_id, "ended_at": None}, told)
+        if over and known != reserved:
+            of_day = ProjectProvider.objects.filter(pk=provider_id, day=started_at.date())
+            left = Greatest(F("day_spent") + (known - reserved), Value(NOTHING, MONEY))
             of_day.update(day_spent=left)
 
 
