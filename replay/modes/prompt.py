@@ -165,6 +165,7 @@ class _Asking:
         self.halted = False
         self.held_until = 0.0
         self.spent: limits.Spent | None = None
+        self.dearest: Decimal | None = None
         self.accepted = baselines.Accepted(lease.replay.project_id)
         self.rules = rules_of(lease.replay.project_id)
         self.attempts = int(lease.replay.plan["calls"]["attempts_per_call"])
@@ -290,7 +291,8 @@ class _Asking:
         return self.flights.places_for(max(1, min(missing, row.calls_allowed - row.calls)))
 
     def _estimate(self, waiting: _Waiting) -> Decimal | None:
-        """What a call may cost: by the tokens of the recorded one, and as a sample of it did."""
+        """What a call may cost: by the tokens of the recorded one, and as a sample of it did; else
+        as the dearest of the others."""
         effect = waiting.row.effect
         if effect is None:
             return None
@@ -298,7 +300,8 @@ class _Asking:
         foreseen = price(
             used, self.lease.replay, (self.asked.model,), self.asked.provider.priced_as
         )
-        return max((one for one in (foreseen, waiting.cost) if one is not None), default=None)
+        known = (one for one in (foreseen, waiting.cost) if one is not None)
+        return max(known, default=self.dearest)
 
     def _settle(self, admitted: int | None, answer: Answer | None, *, billed: bool) -> None:
         if admitted is None:
@@ -306,6 +309,9 @@ class _Asking:
         cost = None
         with suppress(*UNSTORABLE):
             cost = self._usage(answer)["cost"] if answer is not None else None
+            self.dearest = max(
+                (one for one in (cost, self.dearest) if one is not None), default=None
+            )
         limits.settle(admitted, cost=cost, answered=answer is not None, billed=billed)
 
     def _prepare(self, waiting: _Waiting) -> bool:

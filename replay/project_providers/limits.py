@@ -80,7 +80,7 @@ class Gate:
         if row is None:
             return REMOVED
         now, cost = timezone.now(), estimate or NOTHING
-        refusal = self._refusal(row, cost, now)
+        refusal = self._refusal(row, estimate, now)
         if refusal is not None:
             return refusal
         told = (self._provider, self._replay, now, now + self._lasts, cost, True)
@@ -92,8 +92,10 @@ class Gate:
         self._looks_after = LOOK_SOON_SECONDS
         return Admitted(call)
 
-    def _refusal(self, row: ProjectProvider, cost: Decimal, now: datetime) -> Wait | Spent | None:
-        spent = self._budgets(row, cost, now)
+    def _refusal(
+        self, row: ProjectProvider, estimate: Decimal | None, now: datetime
+    ) -> Wait | Spent | None:
+        spent = self._budgets(row, estimate, now)
         if spent is not None:
             return spent
         most = row.parallel
@@ -111,13 +113,18 @@ class Gate:
 
     # --- Budgets ----------------------------------------------------------------------------------
 
-    def _budgets(self, row: ProjectProvider, cost: Decimal, now: datetime) -> Wait | Spent | None:
+    def _budgets(
+        self, row: ProjectProvider, estimate: Decimal | None, now: datetime
+    ) -> Wait | Spent | None:
         if row.replay_budget is None and row.day_budget is None:
             return None
         mine = self._of_replay(now)
         if mine.unpriced:
             text = "What an answer cost is unknown, so the budget cannot be kept to."
             return Spent("cost_unknown", text)
+        if estimate is None and _of_unknown_cost(row.pk, now):
+            return self._wait_for_one_to_end()
+        cost = estimate or NOTHING
         if row.replay_budget is not None:
             text = "The provider's budget for one replay, $%s, is used up ($%s spent)."
             found = _within(row.replay_budget, mine, cost, Spent("budget_replay", text))
@@ -166,6 +173,14 @@ def _count(row: ProjectProvider, cost: Decimal, now: datetime) -> bool:
 def _flying(provider_id: int, now: datetime, *, most: int) -> QuerySet[ProviderCall, int]:
     calls = ProviderCall.objects.filter(provider=provider_id, ended_at=None, expires_at__gt=now)
     return calls.order_by().values_list("pk", flat=True)[:most]
+
+
+@prepared
+def _of_unknown_cost(provider_id: int, now: datetime) -> QuerySet[ProviderCall, int]:
+    """A call in flight that nothing could be reserved for: what a budget bounds would go out blind
+    many at once, so such calls go one by one."""
+    calls = ProviderCall.objects.filter(provider=provider_id, ended_at=None, expires_at__gt=now)
+    return calls.filter(reserved=0).order_by().values_list("pk", flat=True)[:1]
 
 
 @prepared

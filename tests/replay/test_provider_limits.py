@@ -12,6 +12,7 @@ from django.db import connection
 from django.utils import timezone
 
 from replay import jobs, results
+from replay.fake_provider.rules import parse_rules
 from replay.models import ProjectProvider, ProviderCall, Replay, ReplayEffect, ReplaySample
 from replay.modes import provider_now
 from replay.project_providers import keeping, limits
@@ -19,6 +20,7 @@ from replay.project_providers.limits import Admitted, Gate, Spent, Wait
 from replay.project_providers.sealing import seal
 from replay.questions import read_question
 from replay.start import plans, start
+from runs.models import Run
 
 pytestmark = pytest.mark.django_db
 SAY = {"answer": {"text": "It is paid.", "usage": {"input": 1000, "output": 100}}}
@@ -127,6 +129,34 @@ def test_a_refused_call_costs_nothing_and_a_lost_one_what_was_reserved(gate):
     limits.settle(door.admit(Decimal("0.9")).call_id, cost=None, answered=False, billed=True)
     assert door.admit(Decimal("0.2")).code == "budget_replay"
     assert ProjectProvider.objects.get().day_spent == Decimal("0.9")
+
+
+def test_calls_of_unknown_cost_go_out_one_by_one_under_a_budget(own, store, read_log, settings):
+    settings.REPLAY_PARALLEL_CALLS = 4
+    own(parallel=4, day_budget=5)
+    store(read_log("night-shift-300"), "night")
+    seqs = [1 + 5 * n for n in range(4)]
+    body = {"run": "night", "models": ["acme:nobody-knows-it"], "effects": seqs}
+    queued = start(Run.objects.get(), read_question(body), jobs.Asker()).replays[0]
+    jobs.run_job(queued.public_id)
+    done = Replay.objects.get(pk=queued.pk)
+    assert (done.error_code, len(own.fake.asked)) == ("cost_unknown", 1)
+
+
+def test_an_answer_that_tells_what_calls_cost_lets_the_others_out_together(
+    own, store, read_log, settings
+):
+    settings.REPLAY_PARALLEL_CALLS = 3
+    own(parallel=4, day_budget=5)
+    own.fake.rules = parse_rules([{"delay_ms": 200, **SAY}])
+    run = store(read_log("night-shift-300"), "night")
+    run.effects.update(input_tokens=None, output_tokens=None)
+    body = {"run": "night", "models": ["acme:gpt-4o"], "effects": [1 + 5 * n for n in range(4)]}
+    queued = start(run, read_question(body), jobs.Asker()).replays[0]
+    jobs.run_job(queued.public_id)
+    assert Replay.objects.get(pk=queued.pk).status == "succeeded"
+    first, *others = sorted(asked.at for asked in own.fake.asked)
+    assert (own.fake.peak, others[0] - first > 0.2) == (3, True)
 
 
 def test_an_unknown_cost_is_no_estimate_of_nothing(own, run):
