@@ -46,7 +46,7 @@ TOLD_APART = 12
 """So many messages of one kind are told each; beyond, one stands for all."""
 WARNS = frozenset(
     {"dangling_call", "orphan_result", "model_may_refuse", "param_unknown", "schema_not_supported"}
-    | {"no_vision", "context_too_long"}
+    | {"no_vision", "context_too_long", "context_elsewhere"}
 )
 
 

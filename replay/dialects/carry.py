@@ -33,8 +33,8 @@ def put_params(body: Body, prompt: Prompt, api: str, known: frozenset[str], note
             body["tools"] = [*items(body.get("tools")), *value]
         elif prompt.api == api or (prompt.api is None and key in known):
             merged(body, {key: copy.deepcopy(value)})
-        else:
-            said = f"the parameter {key} is left out: {api} has none of that name or meaning"
+        elif all(note.path != path for note in notes):
+            said = f"the parameter {key} is left out: it is one of {prompt.api or 'another API'}"
             notes.append(Note("param_left_out", path, said))
 
 

@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from replay.dialects.loose import items, mapping
-from replay.dialects.prompt import MESSAGES, Note
+from replay.dialects.loose import items, mapping, text
+from replay.dialects.prompt import CHAT, MESSAGES, Note
 
 _NO_SAMPLING = re.compile(
     r"^claude-(fable-5|mythos-5|opus-4-[78]|opus-5|sonnet-5|haiku-5-5)",
 )
+_ONE_SAMPLING = re.compile(r"^claude-(opus-4-[1-6](?!\d)|sonnet-4-[56]|haiku-4-5)")
 _ALWAYS_REASONS = re.compile(r"^(o\d|gpt-5(-|$))")
 _MAY_REASON = re.compile(r"^gpt-[5-9]")
 _NEVER_REASONS = re.compile(r"^(gpt-4|gpt-3\.5|chatgpt-4o)")
@@ -31,13 +32,70 @@ _NO_SCHEMA = re.compile(
     re.IGNORECASE,
 )
 _SAMPLING = ("temperature", "top_p", "top_k")
+_LIMIT_NAMES = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+_MOST_STOPS = 4
+_MOST_OUTPUT = (
+    (re.compile(r"^gpt-(3\.5|4-turbo|4-\d{4}-preview|4o-2024-05-13)"), 4096),
+    (re.compile(r"^gpt-4($|-0|-32k)"), 8192),
+    (re.compile(r"^(gpt-4o|chatgpt-4o)"), 16384),
+    (re.compile(r"^(gpt-4\.1|o1-preview)"), 32768),
+    (re.compile(r"^(o1-mini)"), 65536),
+    (re.compile(r"^(o1|o3|o4)"), 100000),
+    (re.compile(r"^gpt-5"), 128000),
+    (re.compile(r"^claude-(2|instant|3-(opus|sonnet|haiku))"), 4096),
+    (re.compile(r"^claude-3-5"), 8192),
+    (re.compile(r"^claude-opus-4-(0|1|2025)"), 32000),
+    (re.compile(r"^claude-(3-7|(sonnet|haiku)-4|opus-4-5)"), 64000),
+    (re.compile(r"^gemini-(1\.5|2\.0)"), 8192),
+    (re.compile(r"^gemini-2\.5"), 65536),
+)
+
+
+def most_output(model: str) -> int | None:
+    """The highest limit of tokens that ``model`` is known to take."""
+    bare = model.rsplit("/", 1)[-1]
+    return next((most for family, most in _MOST_OUTPUT if family.match(bare)), None)
+
+
+def takes_one_sampling(model: str) -> bool:
+    """Whether ``model`` is known to refuse a temperature and a top_p together."""
+    return bool(_ONE_SAMPLING.match(model.rsplit("/", 1)[-1]))
+
+
+def never_reasons(model: str) -> bool:
+    """Whether ``model`` is known to refuse an effort to reason."""
+    return bool(_NEVER_REASONS.match(model.rsplit("/", 1)[-1]))
 
 
 def may_refuse(api: str, model: str, body: Mapping[str, Any]) -> list[Note]:
     """A note for each field of ``body`` that ``model`` is known not to take."""
     rules = _claude if api == MESSAGES else _gpt
     bare = model.rsplit("/", 1)[-1]
-    return [*rules(bare, body), *_shape(bare, body), *_pictures(bare, body)]
+    return [
+        *rules(bare, body),
+        *_shape(bare, body),
+        *_pictures(bare, body),
+        *_limits(bare, body),
+        *_stops(api, body),
+    ]
+
+
+def _limits(model: str, body: Mapping[str, Any]) -> Iterator[Note]:
+    most = most_output(model)
+    for key in _LIMIT_NAMES:
+        limit = body.get(key)
+        if most is not None and type(limit) is int and limit > most:
+            yield _note(key, f"{model} gives {most:,} tokens at most; it may refuse {limit:,}")
+
+
+def _stops(api: str, body: Mapping[str, Any]) -> Iterator[Note]:
+    stops = items(body.get("stop"))
+    if api == CHAT and len(stops) > _MOST_STOPS:
+        said = f"OpenAI takes {_MOST_STOPS} stop texts at most; {len(stops)} may be refused"
+        yield _note("stop", said)
+    blank = [one for one in items(body.get("stop_sequences")) if not text(one).strip()]
+    if blank:
+        yield _note("stop_sequences", "Anthropic refuses a stop text of nothing but white space")
 
 
 def _shape(model: str, body: Mapping[str, Any]) -> Iterator[Note]:
@@ -73,6 +131,14 @@ def _holds_image(parts: list[Any]) -> bool:
 def _claude(model: str, body: Mapping[str, Any]) -> Iterator[Note]:
     if _NO_SAMPLING.match(model):
         yield from _sampling(model, body)
+    if mapping(body.get("thinking")).get("type") != "enabled":
+        return
+    for key in ("temperature", "top_k"):
+        if body.get(key) not in (None, 1):
+            yield _note(key, f"{model} takes no {key} while it thinks; it may refuse the call")
+    if mapping(body.get("tool_choice")).get("type") in ("any", "tool"):
+        said = f"{model} cannot be made to call a tool while it thinks; it may refuse the call"
+        yield _note("tool_choice", said)
 
 
 def _gpt(model: str, body: Mapping[str, Any]) -> Iterator[Note]:

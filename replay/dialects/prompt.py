@@ -160,6 +160,8 @@ class Prompt:
     temperature: float | None = None
     max_tokens: int | None = None
     schema: Schema | None = None
+    json_only: bool = False
+    """The answer must be JSON, of any shape."""
     options: Options = field(default_factory=Options)
     params: Mapping[str, Any] = field(default_factory=dict)
     params_path: str = "/additional_params"

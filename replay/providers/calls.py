@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -31,16 +31,15 @@ from replay.dialects import (
     write_body,
 )
 from replay.dialects.bodies import open_call_ids
+from replay.dialects.closing import close_calls
 from replay.dialects.loose import mapping, text
 from replay.dialects.models import may_refuse
-from replay.dialects.write.messages import default_max_tokens
-from replay.dialects.write.responses import LEAST_OUTPUT
+from replay.providers.adapted import adapted, foretold
 from replay.providers.catalog import ANTHROPIC_VERSION, Provider
 from replay.providers.manners import for_mistral
 
 Lane = Literal["same", "cross"]
 APIS = (CHAT, RESPONSES, MESSAGES)
-MOST_UNSTREAMED = 16384
 PromptOf = Callable[[Mapping[str, Any]], Prompt]
 _CARRIED = ("anthropic-beta", "anthropic-version", "openai-beta")
 
@@ -108,8 +107,10 @@ def build_call(
     source = wire_api or (origin if origin in APIS else None)
     target = target_api(provider, source, on_wire=wire_api is not None)
     closes = overrides.dangling is not None or overrides.dangling_result is not None
-    if wire_api == target and not (closes and open_call_ids(sent)):
+    if wire_api == target:
         body, notes = change_body(target, sent, model, overrides)
+        if closes and open_call_ids(body):
+            notes += close_calls(target, body, overrides.dangling_result)
         if provider.kind == "mistral":
             body, otherwise = for_mistral(body)
             notes += otherwise
@@ -121,9 +122,11 @@ def build_call(
         body, notes = write_body(target, prompt, model)
         return _call(provider, target, "same", model, body, notes, wire)
     told = [Note("api_changed", "", f"recorded on {source}, asked on {target}")]
-    prompt = _limited(prompt, target, model)
+    keeps_top_p = overrides.top_p is not None and overrides.temperature is None
+    prompt = adapted(prompt, target, model, keeps_top_p=keeps_top_p)
     body, notes = write_body(target, prompt, model)
-    return _call(provider, target, "cross", model, body, [*told, *notes], wire, prompt)
+    told += foretold(notes, target)
+    return _call(provider, target, "cross", model, body, told, wire, prompt)
 
 
 def target_api(provider: Provider, source: str | None, *, on_wire: bool = False) -> str:
@@ -166,25 +169,6 @@ def _unknown(
         if name not in known:
             said = f"{provider.name} may not know the parameter {name}; it goes out as recorded"
             yield Note("param_unknown", f"/{name}", said)
-
-
-def _limited(prompt: Prompt, api: str, model: str) -> Prompt:
-    """With a limit the API takes: the library hands on what it is given.
-
-    Where one has to be made up for Anthropic, it is low enough that the library doesn't stream on
-    its own.
-    """
-    limit = prompt.max_tokens
-    if api == MESSAGES and limit is None:
-        limit = min(default_max_tokens(model), MOST_UNSTREAMED)
-        note = Note("max_tokens_added", "/max_tokens", f"the API wants a limit; {limit} is sent")
-    elif api == RESPONSES and limit is not None and limit < LEAST_OUTPUT:
-        limit = LEAST_OUTPUT
-        said = f"the API takes no limit below {limit}, so that is sent"
-        note = Note("max_tokens_raised", "/max_tokens", said)
-    else:
-        return prompt
-    return replace(prompt, max_tokens=limit, notes=(*prompt.notes, note))
 
 
 def recorded_prompt(record: Mapping[str, Any]) -> Prompt:

@@ -18,6 +18,7 @@ from replay.dialects.loose import mapping, parsed
 from replay.providers.calls import Call
 from replay.providers.clients import Shelf
 from replay.providers.fidelity import notes_from_wire
+from replay.providers.verbatim import as_recorded
 from replay.providers.worded import Worded
 
 if TYPE_CHECKING:
@@ -36,12 +37,13 @@ def _said(call: Call, found: Exception) -> Call:
     """The call in the library's words, with what they leave out; ours where it has none."""
     if not isinstance(found, Worded):
         return _refused(call, found)
-    said = replace(call, body=found.body, headers={**call.headers, **found.headers})
+    assert call.prompt is not None
+    body = as_recorded(found.body, call.prompt, call.dialect)
+    said = replace(call, body=body, headers={**call.headers, **found.headers})
     try:
         _, sent = parsed(said.request_bytes.decode())
     except (TypeError, ValueError) as error:  # the library leaves something for its own sending
         return _refused(call, error)
-    assert call.prompt is not None
     return replace(said, notes=notes_from_wire(call.prompt, call.dialect, mapping(sent)))
 
 

@@ -30,7 +30,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from replay.dialects import CHAT, MESSAGES, RESPONSES, Prompt, media
 from replay.dialects.carry import CallIds, Notes, ids_for, left_out, object_schema
-from replay.dialects.prompt import Call, Media, Opaque, Part, Reasoning, Result, Text, Turn
+from replay.dialects.prompt import Call, Media, Part, Reasoning, Result, Text, Turn
 from replay.dialects.settle import settled
 from replay.dialects.write.messages import BEFORE
 
@@ -72,6 +72,7 @@ def settings_of(prompt: Prompt, api: str, timeout: float) -> dict[str, Any]:
         "parallel_tool_calls": options.parallel_tool_calls if prompt.tools else None,
         "tool_choice": _choice(prompt),
         "openai_text_verbosity": options.verbosity if api != MESSAGES else None,
+        "extra_body": _any_json(prompt, api),
         "anthropic_cache": {"short": True, "long": "1h"}.get(options.cache or ""),
         **_thinking(options.reasoning, api),
     }
@@ -104,6 +105,17 @@ def parameters_of(prompt: Prompt, api: str) -> ModelRequestParameters:
 def _choice(prompt: Prompt) -> str | list[str] | None:
     choice = prompt.tool_choice if prompt.tools else None
     return choice if isinstance(choice, str | None) else list(choice)
+
+
+def _any_json(prompt: Prompt, api: str) -> dict[str, Any] | None:
+    """JSON of any shape, which the library asks for with words of its own only."""
+    if not prompt.json_only or api == MESSAGES:
+        return None
+    form = {"type": "json_object"}
+    if api == CHAT:
+        return {"response_format": form}
+    verbosity = prompt.options.verbosity
+    return {"text": {"format": form, **({"verbosity": verbosity} if verbosity else {})}}
 
 
 def _thinking(reasoning: str | Mapping[str, Any] | None, api: str) -> dict[str, Any]:
@@ -154,7 +166,9 @@ def _medium(part: Media, api: str, notes: Notes) -> UserContent:
     if part.source == "text":
         return part.value
     if part.source == "url" and part.kind == "image":
-        return ImageUrl(url=part.value, media_type=part.mime or "image/jpeg")
+        detail = {"detail": part.detail} if part.detail and api != MESSAGES else None
+        mime = part.mime or "image/jpeg"
+        return ImageUrl(url=part.value, media_type=mime, vendor_metadata=detail)
     pdf = part.kind == "document" and part.mime in (None, media.PDF)
     if part.source == "url" and pdf and api != CHAT:
         return DocumentUrl(url=part.value, media_type=media.PDF)
@@ -195,8 +209,6 @@ def _said(turn: Turn, ids: CallIds) -> Iterator[ModelResponsePart]:
             yield ToolCallPart(tool_name=part.name, args=dict(part.arguments), tool_call_id=called)
         elif isinstance(part, Reasoning):
             yield from _thought(part)
-        elif isinstance(part, Opaque) and isinstance(part.native.item.get("refusal"), str):
-            yield TextPart(content=part.native.item["refusal"])
 
 
 def _thought(part: Reasoning) -> Iterator[ThinkingPart]:

@@ -191,6 +191,8 @@ SCHEMA = {"type": "json_schema", "json_schema": {"name": "a", "schema": {"type":
         ("openai:gpt-4-turbo", {"response_format": SCHEMA}, "schema_not_supported"),
         ("openai:o3-mini", {"messages": [{"role": "user", "content": [IMAGE]}]}, "no_vision"),
         ("openai:gpt-4o", {"x_vendor": 1}, "param_unknown"),
+        ("openai:gpt-4o", {"max_tokens": 20_000}, "model_may_refuse"),
+        ("openai:gpt-4o", {"stop": list("abcde")}, "model_may_refuse"),
     ],
 )
 def test_what_the_target_is_known_not_to_take_is_warned_of(providers, model, body, code):
@@ -201,10 +203,54 @@ def test_what_the_target_is_known_not_to_take_is_warned_of(providers, model, bod
 
 @pytest.mark.parametrize("model", ["openai:gpt-4o", "openai:gpt-5.2", "openai:llama-4-scout"])
 def test_nothing_is_warned_of_what_it_takes(providers, model):
-    body = {"model": "m", "messages": [{"role": "user", "content": [IMAGE]}]}
-    wire = wired("https://api.openai.com/v1/chat/completions", body | {"response_format": SCHEMA})
+    body = {"model": "m", "messages": [{"role": "user", "content": [IMAGE]}], "max_tokens": 16_000}
+    body |= {"response_format": SCHEMA, "stop": list("abcd")}
+    wire = wired("https://api.openai.com/v1/chat/completions", body)
     told = codes(made(providers, COMPLETION, model, wire).notes)
-    assert not told & {"schema_not_supported", "no_vision", "param_unknown"}
+    assert not told & {"schema_not_supported", "no_vision", "param_unknown", "model_may_refuse"}
+
+
+THINKS = {"thinking": {"type": "enabled", "budget_tokens": 1024}, "max_tokens": 4000}
+
+
+@pytest.mark.parametrize(
+    ("changed", "warned"),
+    [
+        ({"temperature": 0}, {"/temperature"}),
+        ({"temperature": 1}, set()),
+        ({"top_k": 5}, {"/top_k"}),
+        ({"tool_choice": {"type": "any"}}, {"/tool_choice"}),
+        ({"tool_choice": {"type": "auto"}}, set()),
+        ({"thinking": {"type": "disabled"}, "temperature": 0}, set()),
+        ({"stop_sequences": [" "]}, {"/stop_sequences"}),
+    ],
+)
+def test_what_does_not_go_with_thinking_is_warned_of(providers, changed, warned):
+    wire = CLAUDE_WIRE | {"request": {**CLAUDE_WIRE["request"], **THINKS, **changed}}
+    notes = made(providers, COMPLETION, "anthropic:claude-sonnet-4-5", wire).notes
+    assert {note.path for note in notes if note.code == "model_may_refuse"} == warned
+
+
+@pytest.mark.parametrize(
+    ("model", "overrides", "kept"),
+    [
+        ("claude-sonnet-4-5", {}, {"temperature": 1}),
+        ("claude-sonnet-4-5", {"top_p": 0.5}, {"top_p": 0.5}),
+        ("claude-sonnet-4-5", {"top_p": 0.5, "temperature": 0}, {"temperature": 0}),
+        ("claude-3-7-sonnet", {"top_p": 0.5}, {"temperature": 1, "top_p": 0.5}),
+    ],
+)
+def test_of_two_settings_that_exclude_each_other_the_changed_one_goes_out(
+    fake, providers, model, overrides, kept
+):
+    from replay.providers import send
+
+    body = {"model": "m", "messages": HELLO, "temperature": 1.0, "top_p": 0.9}
+    wire = wired("https://api.openai.com/v1/chat/completions", body)
+    call = made(providers, COMPLETION, f"anthropic:{model}", wire, **overrides)
+    assert send(call).error is None
+    sent = fake.asked[0].body
+    assert {name: sent[name] for name in ("temperature", "top_p") if name in sent} == kept
 
 
 def test_an_image_in_a_tools_result_counts_too(providers):

@@ -31,6 +31,8 @@ from replay.dialects.read.pieces import (
     hosted,
     rest_of,
     shape_of,
+    unnamed,
+    unread_choice,
 )
 
 
@@ -41,17 +43,22 @@ def read(body: Body) -> Prompt:
         _turn(mapping(message), f"/messages/{index}", names)
         for index, message in enumerate(items(body.get("messages")))
     ]
-    choice = mapping(body.get("tool_choice"))
-    shape = mapping(mapping(body.get("response_format")).get("json_schema"))
+    told = body.get("tool_choice")
+    named = mapping(mapping(told).get("function")).get("name")
+    choice = choice_of(told, named, mapping(mapping(told).get("allowed_tools")))
+    form = mapping(body.get("response_format"))
+    shape, json_only = mapping(form.get("json_schema")), form.get("type") == "json_object"
+    read_form = shape or json_only or form.get("type") == "text"
     stop = body.get("stop")
     return Prompt(
         turns=tuple(_joined(turns)),
         tools=tuple(functions(body, lambda tool: mapping(tool.get("function")), "/function")),
         hosted_tools=tuple(hosted(body, CHAT, lambda tool: "function" in tool)),
-        tool_choice=choice_of(body.get("tool_choice"), mapping(choice.get("function")).get("name")),
+        tool_choice=choice,
         temperature=body.get("temperature"),
         max_tokens=body.get("max_completion_tokens", body.get("max_tokens")),
         schema=shape_of(shape, "/response_format/json_schema"),
+        json_only=json_only,
         options=Options(
             reasoning=effort_of(body.get("reasoning_effort")),
             service_tier=body.get("service_tier"),
@@ -61,12 +68,12 @@ def read(body: Body) -> Prompt:
             seed=body.get("seed"),
             stop=(stop,) if isinstance(stop, str) else tuple(items(stop)),
         ),
-        params=rest_of(body, f"{_NAMED} response_format" if shape else _NAMED),
+        params=rest_of(body, f"{_NAMED} response_format" if read_form else _NAMED),
         params_path="",
         options_path="",
         api=CHAT,
         stream=body.get("stream") is True,
-        notes=tuple(_unnamed(body)),
+        notes=(*unread_choice(told, choice), *_unnamed(body)),
     )
 
 
@@ -76,17 +83,25 @@ _NAMED = (
 )
 
 
-_MESSAGE = frozenset(
-    ("role", "content", "tool_calls", "tool_call_id", "refusal", "reasoning", "reasoning_content")
-)
+_MESSAGE = "role content tool_calls tool_call_id refusal reasoning reasoning_content"
+_FILE = "file_data file_id"
+_RESULT = ("text", "image_url", "input_audio", "file")
 
 
 def _unnamed(body: Body) -> Iterator[Note]:
+    shape = mapping(mapping(body.get("response_format")).get("json_schema"))
+    yield from unnamed(shape, "name schema strict", "/response_format/json_schema", "the schema")
+    for index, tool in enumerate(map(mapping, items(body.get("tools")))):
+        where, function = f"/tools/{index}/function", mapping(tool.get("function"))
+        yield from unnamed(function, "name description parameters strict", where, "a tool")
     for index, message in enumerate(map(mapping, items(body.get("messages")))):
-        for key, value in message.items():
-            if key not in _MESSAGE and value not in (None, []):
-                said = f"{key} of a message has no place in another API"
-                yield Note("field_left_out", f"/messages/{index}/{key}", said)
+        path = f"/messages/{index}"
+        yield from unnamed(message, _MESSAGE, path, "a message")
+        for place, part in enumerate(map(mapping, items(message.get("content")))):
+            where = f"{path}/content/{place}"
+            yield from unnamed(mapping(part.get("file")), _FILE, f"{where}/file", "a file")
+            if message.get("role") == "tool" and part.get("type") not in _RESULT:
+                yield Note("part_left_out", where, "a part of a result is left out")
 
 
 def _result_names(body: Body) -> dict[str, str]:

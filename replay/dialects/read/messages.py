@@ -30,6 +30,7 @@ from replay.dialects.read.pieces import (
     hosted,
     rest_of,
     shape_of,
+    unnamed,
 )
 
 _NAMED = (
@@ -73,7 +74,7 @@ def read(body: Body) -> Prompt:
         options_path="",
         api=MESSAGES,
         stream=body.get("stream") is True,
-        notes=tuple(_markers(body, "")),
+        notes=(*_markers(body, ""), *_unnamed_in(body)),
     )
 
 
@@ -100,6 +101,33 @@ def _markers(value: object, path: str) -> Iterator[Note]:
     elif isinstance(value, list):
         for index, inner in enumerate(value):
             yield from _markers(inner, f"{path}/{index}")
+
+
+_TOOL = "type name description input_schema strict cache_control eager_input_streaming"
+_DOCUMENT = "type source cache_control citations"
+_RESULT = ("text", "image", "document")
+
+
+def _unnamed_in(body: Body) -> Iterator[Note]:
+    """What tools, documents and results say that only this API knows."""
+    for index, tool in enumerate(map(mapping, items(body.get("tools")))):
+        if "input_schema" in tool:
+            yield from unnamed(tool, _TOOL, f"/tools/{index}", "a tool")
+    for index, message in enumerate(map(mapping, items(body.get("messages")))):
+        yield from _in_blocks(message.get("content"), f"/messages/{index}/content")
+
+
+def _in_blocks(content: object, path: str) -> Iterator[Note]:
+    for index, block in enumerate(map(mapping, items(content))):
+        where, inside = f"{path}/{index}", f"{path}/{index}/content"
+        if block.get("type") == "document":
+            yield from unnamed(block, _DOCUMENT, where, "a document")
+        elif block.get("type") == "tool_result":
+            yield from _in_blocks(block.get("content"), inside)
+            for place, part in enumerate(map(mapping, items(block.get("content")))):
+                if part.get("type") not in _RESULT:
+                    said = f"a {part.get('type')} in a result is left out"
+                    yield Note("part_left_out", f"{inside}/{place}", said)
 
 
 def _system(body: Body) -> Iterator[Turn]:

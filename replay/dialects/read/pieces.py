@@ -12,6 +12,7 @@ from replay.dialects.prompt import (
     Kind,
     Media,
     Native,
+    Note,
     Schema,
     Tool,
     ToolChoice,
@@ -45,11 +46,36 @@ def called(name: object, identity: object, written: object, path: str, native: N
     )
 
 
-def choice_of(choice: object, name: object) -> ToolChoice | None:
-    """The choice of tools; ``name`` is the one tool that a choice of one names."""
+def choice_of(choice: object, name: object, allowed: Body | None = None) -> ToolChoice | None:
+    """The choice of tools; ``name`` is the one tool that a choice of one names, ``allowed`` the
+    object that allows some."""
     if choice in ("auto", "none", "required"):
         return choice
-    return (name,) if isinstance(name, str) else None
+    if isinstance(name, str):
+        return (name,)
+    named = [_name_in(mapping(tool)) for tool in items((allowed or {}).get("tools"))]
+    if mapping(allowed).get("mode") != "required" or not named or None in named:
+        return None
+    return tuple(map(str, named))
+
+
+def _name_in(tool: Body) -> str | None:
+    return maybe_text(mapping(tool.get("function")).get("name")) or maybe_text(tool.get("name"))
+
+
+def unread_choice(choice: object, read: ToolChoice | None) -> Iterator[Note]:
+    """A note for a choice of tools that only its own API knows."""
+    if choice is not None and read is None:
+        said = "this choice of tools has no place in another API; the model chooses freely"
+        yield Note("tool_choice_left_out", "/tool_choice", said)
+
+
+def unnamed(holder: Body, known: str, path: str, what: str) -> Iterator[Note]:
+    """A note for each member of ``holder`` beside the ``known`` ones: no other API has them."""
+    for key, value in holder.items():
+        if key not in known.split() and value not in (None, [], {}, False):
+            said = f"{key} of {what} has no place in another API"
+            yield Note("field_left_out", f"{path}/{key}", said)
 
 
 def effort_of(effort: object) -> str | Mapping[str, Any] | None:

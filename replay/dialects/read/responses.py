@@ -11,6 +11,7 @@ from replay.dialects.prompt import (
     Kind,
     Media,
     Native,
+    Note,
     Opaque,
     Options,
     Part,
@@ -31,6 +32,8 @@ from replay.dialects.read.pieces import (
     hosted,
     rest_of,
     shape_of,
+    unnamed,
+    unread_choice,
 )
 
 _NAMED = (
@@ -43,7 +46,10 @@ def read(body: Body) -> Prompt:
     """The prompt in a body; paths in it are JSON Pointers into ``body``."""
     turns = list(_turns(body))
     shape = mapping(mapping(body.get("text")).get("format"))
-    choice = mapping(body.get("tool_choice"))
+    told = body.get("tool_choice")
+    kind = text(mapping(told).get("type"))
+    named = mapping(told).get("name") if kind == "function" else None
+    choice = choice_of(told, named, mapping(told) if kind == "allowed_tools" else None)
     rest = rest_of(body, _NAMED)
     reasoning = mapping(body.get("reasoning"))
     if set(reasoning) - {"effort"}:
@@ -52,10 +58,11 @@ def read(body: Body) -> Prompt:
         turns=tuple(turns),
         tools=tuple(functions(body, lambda tool: tool, "")),
         hosted_tools=tuple(hosted(body, RESPONSES, lambda t: t.get("type") == "function")),
-        tool_choice=choice_of(body.get("tool_choice"), choice.get("name")),
+        tool_choice=choice,
         temperature=body.get("temperature"),
         max_tokens=body.get("max_output_tokens"),
         schema=shape_of(shape, "/text/format") if shape.get("type") == "json_schema" else None,
+        json_only=shape.get("type") == "json_object",
         options=Options(
             reasoning=effort_of(reasoning.get("effort")),
             service_tier=body.get("service_tier"),
@@ -68,7 +75,37 @@ def read(body: Body) -> Prompt:
         options_path="",
         api=RESPONSES,
         stream=body.get("stream") is True,
+        notes=(*unread_choice(told, choice), *_unnamed(body)),
     )
+
+
+_ELSEWHERE = ("previous_response_id", "conversation", "prompt")
+
+
+def _unnamed(body: Body) -> Iterator[Note]:
+    for name in _ELSEWHERE:
+        if body.get(name):
+            said = f"what {name} stands for is kept at OpenAI; the model is asked without it"
+            yield Note("context_elsewhere", f"/{name}", said)
+    for index, tool in enumerate(map(mapping, items(body.get("tools")))):
+        if tool.get("type") == "function":
+            yield from unnamed(tool, _TOOL, f"/tools/{index}", "a tool")
+    form = mapping(mapping(body.get("text")).get("format"))
+    yield from unnamed(form, "type name schema strict", "/text/format", "the schema")
+    for index, item in enumerate(map(mapping, items(body.get("input")))):
+        path = f"/input/{index}"
+        for name in ("content", "output"):
+            for place, part in enumerate(map(mapping, items(item.get(name)))):
+                where = f"{path}/{name}/{place}"
+                if part.get("type") == "input_file":
+                    yield from unnamed(part, _FILE, where, "a file")
+                elif name == "output" and part.get("type") not in _RESULT:
+                    yield Note("part_left_out", where, "a part of a result is left out")
+
+
+_TOOL = "type name description parameters strict"
+_FILE = "type file_data file_id file_url"
+_RESULT = ("input_text", "output_text", "input_image")
 
 
 def _turns(body: Body) -> Iterator[Turn]:

@@ -66,6 +66,8 @@ def write(prompt: Prompt, model: str) -> tuple[Body, list[Note]]:
         body[limit] = prompt.max_tokens
     if prompt.schema:
         body["response_format"] = _format(prompt, notes)
+    elif prompt.json_only:
+        body["response_format"] = {"type": "json_object"}
     put_options(body, prompt, _SPELL, notes)
     if "tools" not in body:
         body.pop("parallel_tool_calls", None)

@@ -23,6 +23,7 @@ from replay.dialects.carry import (
     same_provider,
     unsupported,
 )
+from replay.dialects.models import takes_one_sampling
 from replay.dialects.prompt import (
     MESSAGES,
     Call,
@@ -42,7 +43,7 @@ _KNOWN = (
 )
 KNOWN = frozenset(_KNOWN.split())
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
-_LEAST_BUDGET = 1024
+LEAST_BUDGET = 1024
 
 
 # The highest limit of each family, by the first pattern found; Rig sends the same when none is set.
@@ -76,6 +77,9 @@ def write(prompt: Prompt, model: str) -> tuple[Body, list[Note]]:
     _put_choice(body, prompt, notes)
     if prompt.schema:
         body["output_config"] = {"format": _format(prompt, notes)}
+    elif prompt.json_only:
+        said = "this API cannot ask for JSON without a schema; that the answer is JSON is not said"
+        notes.append(Note("json_left_out", "/response_format", said))
     put_options(body, prompt, _spell(prompt, body), notes)
     put_provider_options(body, prompt, MESSAGES, notes)
     put_params(body, prompt, MESSAGES, KNOWN, notes)
@@ -122,8 +126,9 @@ def _spell(prompt: Prompt, body: Body) -> dict[str, Callable[[Any], Body | str]]
         return {"tool_choice": {**choice, "disable_parallel_tool_use": True}}
 
     def top_p(value: Any) -> Body | str:
-        if prompt.temperature is not None and prompt.api != MESSAGES:
-            return "this API's newer models take temperature or top_p, not both"
+        both = prompt.temperature is not None and prompt.api != MESSAGES
+        if both and takes_one_sampling(body["model"]):
+            return f"{body['model']} takes temperature or top_p, not both"
         return {"top_p": value}
 
     return {
@@ -146,8 +151,8 @@ def _thinking(reasoning: Any, max_tokens: int) -> Body | str:
             return "this API has no minimal effort"
         return {"thinking": {"type": "adaptive"}, "output_config": {"effort": told["effort"]}}
     budget = (told.get("budget") or {}).get("tokens")
-    if not isinstance(budget, int) or not _LEAST_BUDGET <= budget < max_tokens:
-        return f"a thinking budget is at least {_LEAST_BUDGET} and below max_tokens"
+    if not isinstance(budget, int) or not LEAST_BUDGET <= budget < max_tokens:
+        return f"a thinking budget is at least {LEAST_BUDGET} and below max_tokens"
     return {"thinking": {"type": "enabled", "budget_tokens": budget}}
 
 
@@ -165,7 +170,8 @@ def _tier(tier: Any) -> Body | str:
 
 def _tool(tool: Any, notes: Notes) -> Body:
     schema = object_schema(tool.schema, f"{tool.path}/parameters", notes)
-    return {"name": tool.name, "description": tool.description, "input_schema": schema}
+    told = {"name": tool.name, "description": tool.description, "input_schema": schema}
+    return {**told, "strict": True} if tool.strict else told
 
 
 def _put_choice(body: Body, prompt: Prompt, notes: Notes) -> None:

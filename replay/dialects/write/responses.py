@@ -67,6 +67,8 @@ def write(prompt: Prompt, model: str) -> tuple[Body, list[Note]]:
     _put_choice(body, prompt, notes)
     if prompt.schema:
         body["text"] = {"format": _format(prompt, notes)}
+    elif prompt.json_only:
+        body["text"] = {"format": {"type": "json_object"}}
     put_options(body, prompt, _SPELL, notes)
     put_provider_options(body, prompt, RESPONSES, notes)
     put_params(body, prompt, RESPONSES, KNOWN, notes)
