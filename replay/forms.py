@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 
 from replay import recording
-from replay.models import Replay, ReplayMode
+from replay.models import Replay
 from replay.overriding import ROLES, text_of
 from replay.plan import CHECKED_CALLS, system_text
 from replay.questions import read_question
@@ -117,6 +117,8 @@ class ReplayForm:
         self.tools_off = [name for name in given.getlist("tool_off") if name]
         self.dangling = given.get("dangling", "")
         self.dangling_result = unix(given.get("dangling_result", ""))
+        self.seen = given.get("seen", "")
+        """Of a POST: how many calls the plan had that was accepted."""
         self.message = given.get("message", "")
         self.message_was = unix(self.known.messages.get(self.message, ""))
         # Another message was chosen than the one the text belongs to: it begins as recorded.
@@ -191,6 +193,8 @@ class ReplayForm:
             body["dangling_result"] = self.dangling_result
         if self.calls != "all":
             body["effects"] = read(None, self._effects)
+        if self.seen:
+            body["max_calls"] = read(None, whole_of, self.seen, "seen", "number of calls")
         return body
 
     @property
@@ -242,7 +246,7 @@ def beside(wrong: Iterable[tuple[str | None, str]]) -> dict[str, list[str]]:
 def again(replay: Replay) -> str:
     """The query with which the form of its run asks what a replay asked."""
     asked = replay.controls
-    pairs = [("model", replay.candidate)] if replay.mode == ReplayMode.PROMPT else []
+    pairs = [("model", replay.candidate)] if replay.candidate else []
     named = ("temperature", "system", *NUMBERS)
     pairs += [(name, str(asked[name])) for name in named if name in asked]
     if (seqs := asked.get("effects")) is not None:

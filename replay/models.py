@@ -153,8 +153,9 @@ class Replay(models.Model):
             ),
             models.CheckConstraint(
                 condition=models.Q(mode=ReplayMode.RECONSTRUCT, provider="", model="")
-                | (~models.Q(mode=ReplayMode.RECONSTRUCT) & ~models.Q(model="")),
-                name="a_model_unless_reconstructed",
+                | (models.Q(mode=ReplayMode.PROMPT) & ~models.Q(model=""))
+                | models.Q(mode=ReplayMode.EXECUTE),
+                name="a_model_where_prompts_are_sent",
             ),
             models.UniqueConstraint(
                 fields=["run", "fingerprint"],

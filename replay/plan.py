@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -81,8 +82,14 @@ def _reconstruct(run: Run) -> dict[str, Any]:
     }
 
 
-def components(run: Run, live: frozenset[str]) -> list[dict[str, Any]]:
-    """Per key of the run: how it will behave, and how often the recording asked it."""
+def components(
+    run: Run, live: Collection[str], asked: Mapping[str, int] | None = None
+) -> list[dict[str, Any]]:
+    """Per key of the run: how it will behave, and how often the recording asked it.
+
+    `live` are families, or keys of single tools; `asked` says how many effects of a live key are
+    asked, where it is not all.
+    """
     rows = (
         Effect.objects.filter(run=run)
         .values("family", "key")
@@ -100,11 +107,18 @@ def components(run: Run, live: frozenset[str]) -> list[dict[str, Any]]:
             "label": str(Family(row["family"]).label),
             "key": row["key"],
             "name": _together(row["a_name"], row["names"], row["key"]),
-            "runs": "live" if row["family"] in live else "recorded",
+            "runs": "live" if row["family"] in live or row["key"] in live else "recorded",
             "effects": row["effects"],
+            "asked": _asked(row, live, asked),
         }
         for row in rows
     ]
+
+
+def _asked(row: Mapping[str, Any], live: Collection[str], asked: Mapping[str, int] | None) -> int:
+    if row["family"] not in live and row["key"] not in live:
+        return 0
+    return int(row["effects"] if asked is None else asked.get(row["key"], 0))
 
 
 def _together(name: str, names: int, key: str) -> str:
@@ -226,7 +240,9 @@ class _Prompt:
             "candidate": str(self.candidate) if self.candidate else None,
             "total": len(self.effects),
             "effects": [effect.seq for effect in self.effects],
-            "components": components(self.run, live=frozenset({Family.COMPLETION})),
+            "components": components(
+                self.run, {Family.COMPLETION}, Counter(effect.key for effect in self.effects)
+            ),
             "calls": self._calls(),
             "limits": self._limits(cost),
             "tokens": self._tokens(),
@@ -348,7 +364,7 @@ class _Prompt:
         }
 
     def _changes(self) -> list[dict[str, Any]]:
-        changes: list[dict[str, Any]] = []
+        changes = [*self._model()]
         if self.controls.samples > 1:
             changes.append({"what": "samples", "replayed": self.controls.samples})
         if self.controls.temperature is not None:
@@ -358,6 +374,11 @@ class _Prompt:
         if self.controls.system is not None:
             changes.append({"what": "system", "texts_replaced": len(self.tried.systems)})
         return [*changes, *self._numbers(), *self._texts_and_tools()]
+
+    def _model(self) -> Iterator[dict[str, Any]]:
+        recorded = sorted({f"{one.provider}:{one.name}" for one in self.effects if one.name})
+        if self.candidate and recorded != [str(self.candidate)]:
+            yield {"what": "model", "recorded": recorded, "replayed": str(self.candidate)}
 
     def _numbers(self) -> Iterator[dict[str, Any]]:
         for name in ("top_p", "max_tokens"):

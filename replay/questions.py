@@ -17,6 +17,7 @@ MODES = ("reconstruct", "prompt", "execute")
 FIELDS = frozenset(
     {"run", "mode", "model", "models", "temperature", "system", "effects", "strict", "plan_only"}
     | {"top_p", "max_tokens", "message", "tools_off", "dangling", "dangling_result", "samples"}
+    | {"max_calls"}
 )
 MAX_MODELS = 20
 MAX_NAME = 200
@@ -125,6 +126,8 @@ class Question:
     """Empty in a prompt replay: the model that was recorded."""
     controls: Controls = field(default_factory=Controls)
     plan_only: bool = False
+    max_calls: int | None = None
+    """So many calls the plan had when it was seen; it starts with no more."""
 
 
 def read_question(body: Any) -> Question:
@@ -150,8 +153,9 @@ def read_question(body: Any) -> Question:
     mode = read("", _mode, body, candidates, controls)
     plan_only = read(False, flag, body.get("plan_only"), "plan_only")
     run = read("", _run, body.get("run"))
+    max_calls = read(None, _max_calls, body.get("max_calls"))
     mistakes.end()
-    return Question(run, mode, candidates, controls, plan_only)
+    return Question(run, mode, candidates, controls, plan_only, max_calls)
 
 
 def _known(body: dict[str, Any]) -> None:
@@ -235,6 +239,13 @@ def _max_tokens(value: Any) -> int | None:
     if type(value) is not int or not 1 <= value <= MAX_TOKENS:
         text = f"A limit of tokens is a whole number from 1 to {MAX_TOKENS:,}."
         raise Refused("invalid", text, field="max_tokens")
+    return value
+
+
+def _max_calls(value: Any) -> int | None:
+    if value is not None and (type(value) is not int or value < 0):
+        text = "`max_calls` is a number of calls: how many the plan may have at most."
+        raise Refused("invalid", text, field="max_calls")
     return value
 
 

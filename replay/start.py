@@ -14,6 +14,7 @@ from replay.models import Experiment, Replay
 from replay.plan import make_plan, refuse
 from replay.questions import Candidate, Question
 from runs.models import Run
+from runs.refusals import Refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +56,20 @@ def plans(run: Run, question: Question) -> list[Planned]:
 def start(run: Run, question: Question, asker: Asker) -> Started:
     """Queue what was asked for, if every plan can be carried out.
 
-    Raises SeveralRefused with the errors of all plans.
+    Raises SeveralRefused with the errors of all plans, Refused where they have more calls than
+    somebody has seen.
     """
     planned = plans(run, question)
     refuse([error for one in planned for error in one.plan["errors"]])
+    hold_to(question.max_calls, sum(one.plan["calls"]["total"] for one in planned))
     return start_planned(run, planned, asker)
+
+
+def hold_to(seen: int | None, calls: int) -> None:
+    """Raises Refused where a plan has more `calls` than it had when it was `seen`."""
+    if seen is not None and calls > seen:
+        text = f"The plan has {calls:,} calls now, {seen:,} when it was seen; look at it again."
+        raise Refused("plan_changed", text, "max_calls")
 
 
 def start_planned(run: Run, planned: Sequence[Planned], asker: Asker) -> Started:

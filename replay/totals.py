@@ -149,7 +149,7 @@ def _storable(cost: Decimal | None) -> Decimal | None:
 
 def so_far(replay: Replay) -> Replay:
     """A replay that still runs, its columns summing up what has come (the row itself waits)."""
-    if not replay.is_final and replay.mode == ReplayMode.PROMPT:
+    if not replay.is_final and replay.mode != ReplayMode.RECONSTRUCT:
         over = (CallState.ANSWERED, CallState.FAILED)
         replay.done = ReplayEffect.objects.filter(replay=replay, state__in=over).count()
         for name, value in totals(replay).items():
@@ -161,8 +161,19 @@ def samples_so_far(replay: Replay) -> tuple[int, int] | None:
     """How many samples of a running replay are over, and of how many; None where calls are asked
     once. Of a call that failed none is asked any more."""
     times = Controls.of_json(replay.controls).samples
-    if replay.is_final or replay.mode != ReplayMode.PROMPT or times == 1:
+    if replay.is_final or replay.mode == ReplayMode.RECONSTRUCT or times == 1:
         return None
     over = (CallState.ANSWERED, CallState.FAILED)
     kept = ReplaySample.objects.filter(row__replay=replay).exclude(row__state__in=over)
     return replay.done * times + kept.count(), replay.total * times
+
+
+def left_to_ask(replay: Replay) -> dict[str, int]:
+    """What a retry of a replay that is over would ask: `calls`, and `at_most` with every try."""
+    times = Controls.of_json(replay.controls).samples
+    answered = ReplayEffect.objects.filter(replay=replay, state=CallState.ANSWERED).count()
+    there = ReplaySample.objects.filter(row__replay=replay)
+    rows = max(replay.total - answered, 0)
+    calls = rows * times - there.exclude(row__state=CallState.ANSWERED).count()
+    tries = int(replay.plan.get("calls", {}).get("attempts_per_call", 0))
+    return {"calls": calls if tries else 0, "at_most": rows * times * tries}

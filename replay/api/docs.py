@@ -170,6 +170,8 @@ QUESTION = _object(
                     "description": "How often each call is asked; each answer is kept"},
         "strict": {"type": "boolean", "description": "Stop at the first answer that differs"},
         "plan_only": {"type": "boolean", "description": "Answer the plan; send and store nothing"},
+        "max_calls": {"type": "integer", "minimum": 0,
+                      "description": "Refuse (409 `plan_changed`) if the plan has more calls"},
     },
     ["run"],
 )  # fmt: skip

@@ -24,6 +24,9 @@ class ExperimentForm:
         self.min_same = given.get("min_same", "").strip()
         self.max_cost = given.get("max_cost", "").strip()
         self.no_errors = given.get("no_errors") == "1"
+        self.seen = given.get("seen", "")
+        """Of a POST: how many calls the plan had that was accepted."""
+        self.max_calls: int | None = None
         self.candidates: tuple[Wanted, ...] = ()
         self.gate = Gate()
         mistakes = Mistakes()
@@ -37,6 +40,8 @@ class ExperimentForm:
         if self.name:
             read("", read_name, self.name)
         self.gate = read(Gate(), read_gate, self._gate(mistakes))
+        if self.seen:
+            self.max_calls = read(None, whole_of, self.seen, "seen", "number of calls")
         changed = self._overrides(mistakes)
         if self.models:
             self.candidates = read((), read_candidates, {"models": self.models, **changed})

@@ -25,8 +25,8 @@ DIFFERS = ~Q(difference__in=("", *UNCHANGED))
 
 def replays_of(project: Project) -> QuerySet[Replay]:
     """Replays that are over and hold answers, newest first."""
-    over = Replay.objects.of(project).filter(mode=ReplayMode.PROMPT, status__in=FINAL)
-    return over.order_by("-pk")
+    over = Replay.objects.of(project).filter(status__in=FINAL)
+    return over.exclude(mode=ReplayMode.RECONSTRUCT).order_by("-pk")
 
 
 def answered_in(replays: Sequence[int]) -> QuerySet[ReplayEffect]:

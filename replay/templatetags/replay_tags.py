@@ -119,7 +119,7 @@ def _says(row: ReplayEffect) -> str:
 
 def _address(context: template.Context, replay: Replay, row: ReplayEffect) -> str:
     """The row's pair of answers; of a reconstruction, which has one side, the effect in its run."""
-    if replay.mode == ReplayMode.PROMPT:
+    if replay.mode != ReplayMode.RECONSTRUCT:
         return f"?at={row.seq}{context['place'].narrowed}"
     if "run_address" not in context:
         names = [replay.project.slug, replay.run.external_id]

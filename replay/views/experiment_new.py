@@ -19,6 +19,7 @@ from replay.experiments.reading import dataset_of, not_there, runs_in, runs_ther
 from replay.forms import beside
 from replay.jobs import Asker
 from replay.project_providers.catalog import catalog_of
+from replay.start import hold_to
 from replay.views.experiments import get_experiment_or_404
 from replay.views.form import said, suggested
 from runs.access import get_project_or_404, signed_in
@@ -44,6 +45,7 @@ def new_experiment(request: HttpRequest, slug: str) -> HttpResponse:
     elif request.method == "POST":
         try:
             plan = planning.make(project, runs, _candidates(form))
+            hold_to(form.max_calls, plan.shown["calls"]["total"])
             started, _ = start(
                 project, plan, Asker(user=signed_in(request)),
                 name=form.name, gate=form.gate, dataset=dataset,
@@ -64,6 +66,7 @@ def more_candidates(request: HttpRequest, slug: str, experiment_id: str) -> Http
     if request.method == "POST":
         try:
             plan = planning.make(experiment.project, runs, _candidates(form))
+            hold_to(form.max_calls, plan.shown["calls"]["total"])
             if not add(experiment, plan, Asker(user=signed_in(request))):
                 messages.info(request, "These candidates are in it already.")
             return redirect("replay:experiment", slug, experiment_id)

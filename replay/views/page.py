@@ -17,11 +17,18 @@ from replay import jobs
 from replay.comparison.beside import both_sides
 from replay.comparison.sides import SHOWS, Show
 from replay.forms import again
-from replay.models import Replay, ReplayEffect, ReplayEffectQuerySet, ReplayMode, ReplaySample
+from replay.models import (
+    Replay,
+    ReplayEffect,
+    ReplayEffectQuerySet,
+    ReplayMode,
+    ReplaySample,
+    ReplayStatus,
+)
 from replay.modes import samples
 from replay.questions import MAX_SAMPLES
 from replay.review.models import Divergence
-from replay.totals import samples_so_far, so_far
+from replay.totals import left_to_ask, samples_so_far, so_far
 from replay.views.access import get_replay_or_404
 from runs.accounts.models import Role
 from runs.storage import segments
@@ -89,6 +96,8 @@ def replay_detail(request: HttpRequest, slug: str, replay_id: str) -> HttpRespon
         return render(request, "replay/replay_detail.html#selection", context)
     context = {"replay": so_far(replay), **_rows(replay, place), **_selected(replay, place)}
     sampled = samples_so_far(replay)
+    if replay.is_final and replay.status != ReplayStatus.SUCCEEDED:
+        context["left"] = left_to_ask(replay)
     context |= {"is_sampled": sampled, "progress": sampled or (replay.done, replay.total)}
     if target == "live":
         context["moved"] = context["row"] and context["row"].state != request.GET.get("state")
@@ -127,13 +136,14 @@ def _selected(replay: Replay, place: Place) -> dict[str, Any]:
     differing = rows.ignored() if place.ignored else rows.changed()
     found = Divergence.objects.filter(replay=replay, seq=row.seq, is_current=True)
     kept = samples.kept(row) if row.samples > 1 else []
+    is_proof = replay.mode == ReplayMode.RECONSTRUCT
     came = next((one for one in kept if one.number == place.sample), row)
     return {
         "row": row,
         "place": place,
         "kept": kept,
         "came": came,
-        "sides": both_sides(row, place.show, came) if replay.mode == ReplayMode.PROMPT else None,
+        "sides": None if is_proof else both_sides(row, place.show, came),
         "divergence": found.first(),
         "shows": [(show, show.upper() if show == "json" else show.title()) for show in SHOWS],
         "following": differing.filter(seq__gt=row.seq).values_list("seq", flat=True).first(),
@@ -147,7 +157,7 @@ def _row_at(replay: Replay, place: Place) -> ReplayEffect | None:
     rows = rows.select_related("effect", "baseline").defer("sent", "response").order_by("seq")
     if place.at is not None:
         return rows.filter(seq=place.at).first()
-    if replay.mode != ReplayMode.PROMPT:
+    if replay.mode == ReplayMode.RECONSTRUCT:
         return None
     differing = rows.ignored() if place.ignored else rows.changed()
     return differing.first() or rows.first()

@@ -227,11 +227,11 @@ def _example(member: Membership, place: Place, cluster: Cluster) -> dict[str, An
 def _beside(place: Place, found: Divergence, listed: dict[str, str]) -> dict[str, Any]:
     """Both answers of a member, and who stands before and behind it."""
     row = reading.beside(found)
-    prompt = found.replay.mode == ReplayMode.PROMPT and found.is_current
+    has_answers = found.replay.mode != ReplayMode.RECONSTRUCT and found.is_current
     beside = listed if found.state == place.filters.state else {}
     return {
         "row": row,
-        "sides": both_sides(row, place.show) if prompt and row else None,
+        "sides": both_sides(row, place.show) if has_answers and row else None,
         "shows": [(s, s.upper() if s == "json" else s.title(), place.query(show=s)) for s in SHOWS],
         "newer": reading.neighbour(found, newer=True, **beside),
         "older": reading.neighbour(found, newer=False, **beside),

@@ -28,6 +28,7 @@ STATUS_OF = {
     "forbidden": 403,
     "not_found": 404,
     "conflict": 409,
+    "plan_changed": 409,
     "deleted": 410,
     "too_large": 413,
     "unsupported_encoding": 415,

@@ -88,6 +88,17 @@ def test_a_switch_that_is_neither_on_nor_off_is_refused(run, post, api, name, va
         assert status == 200 or answer.json()["error"]["field"] == name
 
 
+def test_a_replay_starts_with_no_more_calls_than_were_seen(run, post, provider):
+    provider()
+    asked = {"run": "run-1", "models": ["openai:gpt-b"]}
+    status, refused = post(**asked, max_calls=1)
+    assert (status, refused["error"]["code"], refused["error"]["field"]) == (
+        409, "plan_changed", "max_calls",
+    )  # fmt: skip
+    assert not Replay.objects.exists()
+    assert post(**asked, max_calls=2)[0] == 201
+
+
 def test_a_plan_stores_and_rings_nothing(run, post, rung):
     status, planned = post(run="run-1", plan_only=True)
     assert (status, planned["status"], planned["id"]) == (200, "planned", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +15,7 @@ from replay import jobs
 from replay.comparison.differences import Difference
 from replay.experiments.models import Dataset
 from replay.models import Experiment, Replay
+from runs import ingest
 
 NEW = "/p/acme/experiments/new"
 ROOT = Path(__file__).resolve().parents[2]
@@ -197,3 +199,20 @@ def test_neighbours_in_a_bar_differ_by_more_than_their_colour():
     mark = {name.strip(): group for group in groups for name in group.split(",")}
     marks = [mark.get(f".m-{each}") for each in Difference]
     assert len(groups) == 3 and all(one != other for one, other in pairwise(marks))
+
+
+def test_an_experiment_starts_with_no_more_calls_than_were_seen(runs, project, page, member_client):
+    """A run of it records on between the look and the click."""
+    asked = {"run": ["r1", "r2"], "model": "openai:a"}
+    [seen] = re.findall(r'name="seen" value="(\d+)"', page(f"{NEW}?run=r1&run=r2&model=openai:a"))
+    more = {"records": [factories.completion(900, "And now?")]}
+    ingest.append_effects(project, "r2", json.dumps(more).encode())
+    answer = member_client.post(NEW, {**asked, "seen": seen})
+    assert (answer.status_code, Experiment.objects.count()) == (422, 0)
+    shown = answer.content.decode()
+    assert "3 calls now, 2 when it was seen" in shown
+    [again] = re.findall(r'name="seen" value="(\d+)"', shown)
+    assert member_client.post(NEW, {**asked, "seen": again}).status_code == 302
+    made = f"/p/acme/experiments/{Experiment.objects.get().public_id}/candidates"
+    answer = member_client.post(made, {"model": "openai:b", "seen": "2"})
+    assert (answer.status_code, Replay.objects.count()) == (422, 2)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 
+import factories
 import pytest
 from django.http import QueryDict
 from django.test import Client
 
 from replay import jobs
 from replay.models import Replay, ReplayEffect
+from replay.questions import read_question
+from replay.start import start
+from runs import ingest
 
 SAY = {"answer": {"text": "Take an umbrella to the Munch museum."}}
 FORM = "/p/acme/runs/run-1/replay"
@@ -128,6 +133,53 @@ def test_the_form_sends_exactly_what_was_planned(run, provider, member_client):
     assert len(fake.asked) == 1
     assert fake.asked[0].body["messages"][0]["content"] == "Be\nterse."
     assert fake.asked[0].body["temperature"] == 0
+
+
+def test_the_plan_says_of_each_component_whether_it_is_live_and_what_is_changed(
+    run, page, provider
+):
+    provider(SAY)
+    told = " ".join(re.sub(r"<[^>]+>", " ", page(f"{FORM}?model=openai:gpt-b")).split())
+    assert "model openai:gpt-4o → openai:gpt-b" in told
+    assert re.search(r"Recorded or live (\S+ )*live 2×", told)
+    assert "recorded 1×" in told and "0 really run" in told and "Tokens out, from" in told
+    told = page(f"{FORM}?model=openai:gpt-b&calls=choose&effects=5&temperature=0")
+    assert "<b>live</b> 1 of 2×" in told
+    assert "<dt>temperature</dt><dd>" in told and "→ 0.0" in told
+    told = page(FORM)
+    assert "Recorded or live" in told and "<b>live</b>" not in told
+
+
+def grow(project, name: str) -> None:
+    """One more model call comes into a run that was looked at."""
+    more = {"records": [factories.completion(900, "And now?")]}
+    ingest.append_effects(project, name, json.dumps(more).encode())
+
+
+def test_no_call_goes_out_that_the_plan_did_not_have_when_it_was_seen(
+    run, project, page, provider, member_client
+):
+    """A run that still records grows between the look and the click."""
+    fake = provider(SAY)
+    [seen] = re.findall(r'name="seen" value="(\d+)"', page(f"{FORM}?model=openai:gpt-b"))
+    asked = {"model": "openai:gpt-b", "seen": seen}
+    grow(project, "run-1")
+    answer = member_client.post(FORM, asked)
+    shown = answer.content.decode()
+    assert (answer.status_code, Replay.objects.count(), fake.asked) == (422, 0, [])
+    assert "3 calls now, 2 when it was seen" in shown
+    [again] = re.findall(r'name="seen" value="(\d+)"', shown)
+    assert member_client.post(FORM, {**asked, "seen": again}).status_code == 302
+    assert Replay.objects.get().plan["calls"]["total"] == 3
+
+
+def test_a_retry_says_how_many_calls_it_makes(run, provider, page, settings):
+    settings.REPLAY_CALL_ATTEMPTS = 2
+    provider({"answer": {"error": {"status": 400, "message": "no"}}, "times": 1}, SAY)
+    queued = start(run, read_question({"run": "run-1", "models": ["openai:b"]}), jobs.Asker())
+    jobs.run_job(queued.replays[0].public_id)
+    shown = page(f"/p/acme/replays/{queued.replays[0].public_id}")
+    assert "Ask 1 call again" in shown and "at most 2 with every retry" in shown
 
 
 def test_a_plan_that_cannot_be_carried_out_starts_nothing(run, member_client, monkeypatch):

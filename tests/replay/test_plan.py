@@ -92,6 +92,7 @@ def test_tokens_nobody_told_are_no_zero():
 def test_what_is_changed_is_said_beside_what_was_recorded(plan):
     made = plan("order-status-chat", models=["openai:b"], temperature=0.5, system="Be terse.")
     assert made["changes"] == [
+        {"what": "model", "recorded": ["openai:gpt-4o"], "replayed": "openai:b"},
         {"what": "temperature", "recorded": [0.0], "replayed": 0.5},
         {"what": "system", "texts_replaced": 1},
     ]
