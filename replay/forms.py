@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 
 from replay import recording
+from replay.comparison.sides import Piece, changed_in
 from replay.models import Replay
 from replay.overriding import ROLES, text_of
 from replay.plan import CHECKED_CALLS, system_text
@@ -136,6 +137,15 @@ class ReplayForm:
     @property
     def replaces_system(self) -> bool:
         return self.system != self.known.system
+
+    @property
+    def system_change(self) -> tuple[Piece, ...]:
+        """The recorded system text (of several the first) with the change in it."""
+        return changed_in(self.known.system, self.system) if self.replaces_system else ()
+
+    @property
+    def message_change(self) -> tuple[Piece, ...]:
+        return changed_in(self.message_was, self.message_text) if self.replaces_message else ()
 
     @property
     def replaces_message(self) -> bool:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from replay import recording
 from replay.comparison import answers
 from replay.comparison.compare import Side
 from replay.comparison.recorded import recorded_side
-from replay.comparison.sides import Show, Sides, side_by_side
+from replay.comparison.sides import Show, Sides, requests, side_by_side
 from replay.models import Answered, ReplayEffect, ReplaySample
+from replay.wire import wire_of
+from rewyn_sdk.facts import as_object
+from runs.storage import segments
 
 
 def both_sides(row: ReplayEffect, show: Show, came: Answered | None = None) -> Sides:
@@ -15,6 +21,28 @@ def both_sides(row: ReplayEffect, show: Show, came: Answered | None = None) -> S
     of several samples."""
     came = came or row
     return side_by_side(_held_against(row, came), _came(row, came), show)
+
+
+def both_requests(row: ReplayEffect) -> Sides:
+    """The body that was recorded and the one that was sent, member by member. Where the recording
+    has no body, the log's own form of the request stands there, and nothing is marked."""
+    wire = wire_of(row.effect) if row.effect else None
+    body = wire.get("request") if wire else None
+    told = body if body is not None else _logged(row)
+    sent = segments.decompress(bytes(row.sent)) if row.sent else None
+    return requests(told, _decoded(sent), marks=body is not None)
+
+
+def _logged(row: ReplayEffect) -> Any:
+    record = recording.record(row.effect).value if row.effect else None
+    return as_object(as_object(record).get("kind")).get("request")
+
+
+def _decoded(sent: bytes | None) -> Any:
+    try:
+        return json.loads(sent) if sent else None
+    except (ValueError, RecursionError):
+        return (sent or b"").decode("utf-8", "replace")
 
 
 def _held_against(row: ReplayEffect, came: Answered) -> Side:

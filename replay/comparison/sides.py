@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from replay.dialects.answer import Answer, AnswerCall
 from rewyn_sdk.textdiff import Span, line_diff, word_diff
 from runs.messages.loose import clean
 
+LONG_TEXT = 4_000
+"""Characters of one text in a request that are shown."""
 SHOWN = 60_000
 """Characters of one text that are compared on a page; the whole is one click away."""
 Show = Literal["words", "lines", "json"]
@@ -69,6 +72,31 @@ def _pairs(recorded: Side, replayed: Side, show: Show) -> Iterator[Pair]:
     yield texts("text", "", _text(before), _text(after), show)
     for old, new in _call_pairs(_calls(before), _calls(after)):
         yield _call(old, new, show)
+
+
+def requests(recorded: Any, sent: Any, *, marks: bool) -> Sides:
+    """Two bodies of requests as JSON in the order of their names; None is a side without one."""
+    old, new = (None if one is None else _in_order(one) for one in (recorded, sent))
+    pair = texts("json", "", old, new, "words")
+    if not marks or old is None or new is None:
+        pair = _unmarked(pair[0]), _unmarked(pair[1])
+    return Sides(*(() if block is None else (block,) for block in pair))
+
+
+def _in_order(body: Any) -> str:
+    return json.dumps(_shortened(body), indent=2, ensure_ascii=False, sort_keys=True)
+
+
+def _shortened(value: Any) -> Any:
+    """With long texts (an image's bytes) as their start, their size and what tells them apart."""
+    if isinstance(value, dict):
+        return {name: _shortened(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_shortened(one) for one in value]
+    if not isinstance(value, str) or len(value) <= LONG_TEXT:
+        return value
+    mark = hashlib.blake2b(value.encode("utf-8", "replace"), digest_size=4).hexdigest()
+    return f"{value[:LONG_TEXT]}… ({len(value):,} characters, {mark})"
 
 
 def _unmarked(block: Block | None) -> Block | None:
@@ -171,3 +199,30 @@ def pretty(value: Any) -> str:
     if isinstance(value, str):
         return value
     return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+FAR = 300
+"""Characters beside a change that are shown of what stays."""
+
+
+def changed_in(before: str, after: str) -> tuple[Piece, ...]:
+    """One text with what left and what came in it; of long stretches that stay, their ends."""
+    return tuple(_in_one(word_diff(before[:SHOWN], after[:SHOWN])))
+
+
+def _in_one(spans: Sequence[Span]) -> Iterator[Piece]:
+    for place, span in enumerate(spans):
+        if span.op == "equal":
+            head = FAR if place else 0
+            tail = FAR if place + 1 < len(spans) else 0
+            yield Piece("", clean(_ends(span.text_a, head, tail)))
+            continue
+        for mark, text in (("del", span.text_a), ("ins", span.text_b)):
+            if text:
+                yield Piece(mark, clean(text))
+
+
+def _ends(text: str, head: int, tail: int) -> str:
+    if len(text) <= head + tail + FAR:
+        return text
+    return f"{text[:head]} … {text[len(text) - tail :]}" if tail else f"{text[:head]} …"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from django import template
@@ -198,6 +199,15 @@ def shift(change: Shift) -> str:
 def pieces(block: Block) -> str:
     """A block's body with what left and what came marked."""
     return format_html_join("", "{}", ([_piece(piece)] for piece in block.body))
+
+
+@register.simple_tag
+def change(pieces: Sequence[Piece]) -> str:
+    """A text with what left and what came in it; nothing where nothing is changed."""
+    if not pieces:
+        return ""
+    inside = format_html_join("", "{}", ([_piece(piece)] for piece in pieces))
+    return format_html('<div class="reworded" dir="auto">{}</div>', inside)
 
 
 @register.simple_tag

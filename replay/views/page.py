@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from django import forms
 from django.contrib import messages
@@ -14,8 +14,8 @@ from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from replay import jobs
-from replay.comparison.beside import both_sides
-from replay.comparison.sides import SHOWS, Show
+from replay.comparison.beside import both_requests, both_sides
+from replay.comparison.sides import SHOWS, Show, Sides
 from replay.forms import again
 from replay.models import (
     Replay,
@@ -35,6 +35,8 @@ from runs.storage import segments
 from runs.strangers import told
 
 ROWS = 200
+REQUEST: Literal["request"] = "request"
+"""Shows what was asked beside what had been, instead of the answers."""
 STOP_POLLING = 286
 """htmx ends a poll that is answered with this status."""
 
@@ -44,7 +46,7 @@ class PlaceForm(forms.Form):
 
     at = forms.IntegerField(min_value=1, max_value=2**31 - 1, required=False)
     after = forms.IntegerField(min_value=0, max_value=2**31 - 1, required=False)
-    show = forms.ChoiceField(choices=[(show, show) for show in SHOWS], required=False)
+    show = forms.ChoiceField(choices=[(one, one) for one in (*SHOWS, REQUEST)], required=False)
     changed = forms.BooleanField(required=False)
     ignored = forms.BooleanField(required=False)
     sample = forms.IntegerField(min_value=1, max_value=MAX_SAMPLES, required=False)
@@ -54,7 +56,7 @@ class PlaceForm(forms.Form):
 class Place:
     at: int | None
     after: int
-    show: Show
+    show: Show | Literal["request"]
     changed: bool
     ignored: bool = False
     sample: int | None = None
@@ -80,7 +82,7 @@ class Place:
         form.full_clean()
         given = form.cleaned_data
         chosen = given.get("show")
-        show = next((show for show in SHOWS if show == chosen), SHOWS[0])
+        show = next((show for show in (*SHOWS, REQUEST) if show == chosen), SHOWS[0])
         narrowed = bool(given.get("changed")), bool(given.get("ignored"))
         return cls(given.get("at"), given.get("after") or 0, show, *narrowed, given.get("sample"))
 
@@ -143,18 +145,25 @@ def _selected(replay: Replay, place: Place) -> dict[str, Any]:
         "place": place,
         "kept": kept,
         "came": came,
-        "sides": None if is_proof else both_sides(row, place.show, came),
+        "sides": None if is_proof else _sides(row, place, came),
         "divergence": found.first(),
-        "shows": [(show, show.upper() if show == "json" else show.title()) for show in SHOWS],
+        "shows": [(show, show.upper() if show == "json" else show.title()) for show in SHOWS]
+        + [(REQUEST, "Request")],
         "following": differing.filter(seq__gt=row.seq).values_list("seq", flat=True).first(),
         "previous": differing.filter(seq__lt=row.seq).values_list("seq", flat=True).last(),
     }
 
 
+def _sides(row: ReplayEffect, place: Place, came: ReplayEffect | ReplaySample) -> Sides:
+    return both_requests(row) if place.show == REQUEST else both_sides(row, place.show, came)
+
+
 def _row_at(replay: Replay, place: Place) -> ReplayEffect | None:
     """The row of the address; without one the first that differs, else the first."""
     rows = ReplayEffect.objects.filter(replay=replay)
-    rows = rows.select_related("effect", "baseline").defer("sent", "response").order_by("seq")
+    rows = rows.select_related("effect", "baseline").defer("response").order_by("seq")
+    if place.show != REQUEST:
+        rows = rows.defer("sent", "response")
     if place.at is not None:
         return rows.filter(seq=place.at).first()
     if replay.mode == ReplayMode.RECONSTRUCT:

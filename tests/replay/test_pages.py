@@ -211,10 +211,41 @@ def test_both_sides_of_a_row_are_shown_as_words(asked, page):
     assert "/p/acme/runs/run-1?at=5" in recorded
 
 
-@pytest.mark.parametrize("show", ["words", "lines", "json"])
+@pytest.mark.parametrize("show", ["words", "lines", "json", "request"])
 def test_each_way_to_show_is_in_the_address(asked, page, show):
     shown = page(f"/p/acme/replays/{asked.public_id}?at=5&show={show}")
     assert re.search(rf'show={show}[^>]* aria-current="true"', shown)
+
+
+def test_the_request_that_was_sent_stands_beside_the_recorded_one(
+    project, provider, member_client, page
+):
+    """Other members are marked; of a long text stands what tells it apart."""
+    provider(SAY)
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 9000}}
+    body = {"model": "gpt-4o", "seed": 7, "messages": [{"role": "user", "content": [picture]}]}
+    url = "https://api.openai.com/v1/chat/completions"
+    wire = {"method": "POST", "url": url, "request": body, "status": 200, "response": {}}
+    log = factories.log(factories.completion(1))
+    sent = {"run": {"id": "wired"}, "log": log, "wire": {"1": wire}}
+    ingest.accept_run(project, json.dumps(sent).encode())
+    form = "/p/acme/runs/wired/replay"
+    answer = member_client.post(form, {"model": "openai:gpt-b", "temperature": "0"})
+    jobs.run_job(answer["Location"].rpartition("/")[2])
+    shown = page(f"{answer['Location']}?at=1&show=request")
+    assert re.search(r'show=request[^>]* aria-current="true"', shown)
+    gone, came = (re.findall(rf"<{mark}>(.*?)</{mark}>", shown, re.S) for mark in ("del", "ins"))
+    assert gone == ["4o"] and came[0] == "b"
+    assert "temperature" in "".join(came) and "seed" not in "".join(gone + came)
+    assert shown.count("(9,022 characters, ") == 2
+    _, _, panes = shown.partition('<div class="pair">')
+    assert "umbrella" not in panes
+
+
+def test_a_request_that_was_not_recorded_on_the_wire_is_shown_as_the_log_has_it(asked, page):
+    shown = page(f"/p/acme/replays/{asked.public_id}?at=5&show=request")
+    assert "chat_history" in shown and "&quot;messages&quot;" in shown
+    assert "<del>" not in shown and "<ins>" not in shown
 
 
 def test_a_step_swaps_the_pair_alone(asked, page):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replay.comparison.compare import Failed
-from replay.comparison.sides import SHOWN, Block, Piece, side_by_side
+from replay.comparison.sides import SHOWN, Block, Piece, changed_in, requests, side_by_side
 from replay.dialects.answer import Answer, AnswerCall
 
 
@@ -89,3 +89,30 @@ def test_no_character_is_lost_or_added(before, after, show):
     sides = side_by_side(Answer(before), Answer(after), show)
     assert len(said(sides.recorded)) == len(before)
     assert len(said(sides.replayed)) == len(after)
+
+
+def test_bodies_of_requests_differ_by_their_members_and_not_by_their_order():
+    same = requests({"a": 1, "b": {"d": 1, "c": 2}}, {"b": {"c": 2, "d": 1}, "a": 1}, marks=True)
+    assert marked(same.recorded) == marked(same.replayed) == []
+    other = requests({"a": 1}, {"a": 2}, marks=True)
+    assert (marked(other.recorded), marked(other.replayed)) == (["1"], ["2"])
+    assert marked(requests({"a": 1}, {"a": 2}, marks=False).recorded) == []
+
+
+def test_long_texts_that_differ_far_behind_are_marked():
+    one, other = ({"image": "A" * 50_000 + end} for end in ("x", "y"))
+    assert marked(requests(one, other, marks=True).recorded)
+    assert not marked(requests(one, one, marks=True).recorded)
+    assert len(said(requests(one, other, marks=True).recorded)) < 5_000
+
+
+def test_a_changed_text_is_told_in_one():
+    told = [(p.mark, p.text) for p in changed_in("Be kind and brief.", "Be very kind.")]
+    assert "".join(text for mark, text in told if mark != "ins") == "Be kind and brief."
+    assert "".join(text for mark, text in told if mark != "del") == "Be very kind."
+
+
+def test_of_a_long_text_that_stays_the_ends_beside_the_change_are_told():
+    long = "word " * 2_000
+    told = changed_in(f"{long}old", f"{long}new")
+    assert [p.mark for p in told] == ["", "del", "ins"] and len(told[0].text) < 700

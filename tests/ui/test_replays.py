@@ -172,6 +172,23 @@ def test_the_hint_under_the_system_text_follows_it(page):
     expect(hint).to_have_text("as recorded")
 
 
+def test_an_edited_text_stands_below_with_what_left_and_what_came(page):
+    page.goto("/p/acme/runs/trip/replay")
+    system, change = page.locator("#system"), page.locator("#system-change")
+    expect(change).to_be_empty()
+    system.fill(f"{system.input_value()} Be terse.")
+    expect(change.locator("ins")).to_have_text("Be terse.")
+    expect(change.locator("del")).to_have_count(0)
+    page.locator("#message").select_option(index=1)
+    words = page.locator("textarea[name=message_text]")
+    expect(words).to_be_visible()
+    words.fill("Hail?")
+    expect(page.locator("#message-hint ins")).to_have_text("Hail?")
+    expect(words).to_have_value("Hail?")
+    system.fill(page.locator("#system").get_attribute("data-unchanged"))
+    expect(change).to_be_empty()
+
+
 @pytest.mark.any_database
 def test_replays_fit_the_window(page):
     address = _finished(page)
