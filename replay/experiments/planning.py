@@ -7,7 +7,9 @@ are very many, and some replays of each candidate are tried out; then the plan s
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -17,6 +19,10 @@ from django.utils import timezone
 
 from replay.experiments.asked import MAX_CELLS, Wanted
 from replay.plan import SAYS, make_plan, times, tokens_of
+from replay.project_providers.catalog import Catalog, catalog_of
+from replay.project_providers.foreseen import foreseen_together
+from replay.providers import BadModel
+from replay.providers.catalog import base_name
 from runs.accounts.models import Project
 from runs.models import Effect, Family, Run
 from runs.prices import cost_of
@@ -80,8 +86,36 @@ def make(project: Project, runs: Sequence[Run], candidates: Sequence[Wanted]) ->
         run.project = project
     usage = list(_usage(asking))
     tried = _try_out(asking, candidates)
-    parts = [_part(project, one, usage, asking, tried[one.mark]) for one in candidates]
-    return Plan(asking, candidates, _shown(runs, asking, parts))
+    catalog = catalog_of(project.pk)
+    priced = {one.mark: _priced_as(one, catalog) for one in candidates}
+    parts = [
+        _part(project, one, priced[one.mark], usage, asking, tried[one.mark]) for one in candidates
+    ]
+    shown = _shown(runs, asking, parts)
+    shown["warnings"] += _limits(project, candidates, parts)
+    return Plan(asking, candidates, shown)
+
+
+def _priced_as(one: Wanted, catalog: Catalog) -> str:
+    """The name that price tables may know the candidate's provider by."""
+    with suppress(BadModel):
+        return catalog.choose(str(one.model))[0].priced_as
+    return one.model.provider
+
+
+def _limits(
+    project: Project, candidates: Sequence[Wanted], parts: Sequence[dict[str, Any]]
+) -> list[Note]:
+    """What the providers' limits will do to all replays together."""
+    calls: Counter[str] = Counter()
+    dollars: dict[str, float] = {}
+    for one, part in zip(candidates, parts, strict=True):
+        name = base_name(str(one.model))
+        calls[name] += part["calls"]
+        if (estimate := part["cost"]["estimate"]) is not None:
+            dollars[name] = dollars.get(name, 0.0) + estimate
+    told = [foreseen_together(project.pk, name, dollars.get(name), calls[name]) for name in calls]
+    return [warning for each in told for warning in each]
 
 
 def _usage(runs: Sequence[Run]) -> Iterable[Tokens]:
@@ -103,7 +137,12 @@ def _try_out(runs: Sequence[Run], candidates: Sequence[Wanted]) -> dict[str, Tri
 
 
 def _part(
-    project: Project, one: Wanted, usage: Sequence[Tokens], runs: Sequence[Run], tried: Tried
+    project: Project,
+    one: Wanted,
+    priced_as: str,
+    usage: Sequence[Tokens],
+    runs: Sequence[Run],
+    tried: Tried,
 ) -> dict[str, Any]:
     """The plan of one candidate."""
     calls, samples = sum(run.model_count for run in runs), one.controls.samples
@@ -112,7 +151,7 @@ def _part(
         "controls": one.controls.as_json(),
         "calls": calls * samples,
         "tokens": times(tokens_of(usage, calls), samples),
-        "cost": times(_cost(project, one, usage, calls), samples),
+        "cost": times(_cost(project, one, priced_as, usage, calls), samples),
         "checked_runs": tried.runs,
         "notes": _told(tried.notes),
         "warnings": _told(tried.warnings),
@@ -130,20 +169,25 @@ def _told(found: dict[tuple[str, str], int]) -> list[Note]:
     ]
 
 
-def _cost(project: Project, one: Wanted, usage: Sequence[Tokens], calls: int) -> dict[str, Any]:
+def _cost(
+    project: Project, one: Wanted, priced_as: str, usage: Sequence[Tokens], calls: int
+) -> dict[str, Any]:
     """By the recording's tokens at today's price; unknown is null and never zero."""
     now = timezone.now()
-    known = [cost for tokens in usage if (cost := _price(project, one, tokens, now)) is not None]
+    costs = (_price(project, one, priced_as, tokens, now) for tokens in usage)
+    known = [cost for cost in costs if cost is not None]
     estimate = float(sum(known, Decimal(0))) if known else None
     return {"estimate": estimate, "complete": len(known) == calls}
 
 
-def _price(project: Project, one: Wanted, tokens: Tokens, now: Any) -> Decimal | None:
+def _price(
+    project: Project, one: Wanted, priced_as: str, tokens: Tokens, now: Any
+) -> Decimal | None:
     return cost_of(
         Usage(input=tokens[0], output=tokens[1]),
         family=Family.COMPLETION,
         models=(one.model.model,),
-        provider=one.model.provider,
+        provider=priced_as,
         when=now,
         overrides=project.price_overrides,
     )

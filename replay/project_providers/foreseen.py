@@ -27,12 +27,36 @@ def foreseen(project_id: int, name: str, estimate: float | None, calls: int) -> 
         value = getattr(row, limit)
         if value is not None:
             found.limits[limit] = value if isinstance(value, int) else float(value)
+    _minutes(row, calls, found)
+    _budgets(row, estimate, found)
+    return found
+
+
+def foreseen_together(
+    project_id: int, name: str, estimate: float | None, calls: int
+) -> list[dict[str, Any]]:
+    """Warnings of what holds for many replays together: calls in a minute, dollars of a day."""
+    row = ProjectProvider.objects.filter(project_id=project_id, name=name).first()
+    found = Foreseen()
+    if row is None or not row.has_limits:
+        return []
+    _minutes(row, calls, found)
+    if row.day_budget is not None and estimate is not None:
+        _today(row, estimate, found)
+    return found.warnings
+
+
+def _minutes(row: ProjectProvider, calls: int, found: Foreseen) -> None:
     if row.per_minute is not None and calls > row.per_minute:
         minutes = -(-calls // row.per_minute) - 1
         text = f"At {row.per_minute} calls a minute it takes {minutes} minutes or more."
         found.warnings.append({"code": "per_minute", "message": text})
-    _budgets(row, estimate, found)
-    return found
+
+
+def _today(row: ProjectProvider, estimate: float | None, found: Foreseen) -> None:
+    assert row.day_budget is not None
+    left = max(float(row.day_budget - row.spent_today), 0.0)
+    _over(found, row.name, "what is left of today", left, estimate)
 
 
 def _budgets(row: ProjectProvider, estimate: float | None, found: Foreseen) -> None:
@@ -47,8 +71,7 @@ def _budgets(row: ProjectProvider, estimate: float | None, found: Foreseen) -> N
     if row.replay_budget is not None:
         _over(found, row.name, "one replay", float(row.replay_budget), estimate)
     if row.day_budget is not None:
-        left = max(float(row.day_budget - row.spent_today), 0.0)
-        _over(found, row.name, "what is left of today", left, estimate)
+        _today(row, estimate, found)
 
 
 def _over(found: Foreseen, name: str, what: str, budget: float, estimate: float | None) -> None:

@@ -120,13 +120,27 @@ def build_call(
     prompt = change_prompt(prompt, overrides)
     if source in (target, None):
         body, notes = write_body(target, prompt, model)
+        notes = [*_unread(sent, wire_api), *notes]
         return _call(provider, target, "same", model, body, notes, wire)
-    told = [Note("api_changed", "", f"recorded on {source}, asked on {target}")]
+    told = [
+        Note("api_changed", "", f"recorded on {source}, asked on {target}"),
+        *_unread(sent, wire_api),
+    ]
     keeps_top_p = overrides.top_p is not None and overrides.temperature is None
     prompt = adapted(prompt, target, model, keeps_top_p=keeps_top_p)
     body, notes = write_body(target, prompt, model)
     told += foretold(notes, target)
     return _call(provider, target, "cross", model, body, told, wire, prompt)
+
+
+def _unread(sent: Mapping[str, Any], wire_api: str | None) -> Iterator[Note]:
+    """A note where there is a recorded body of an API that is not read here, Gemini's own say."""
+    if sent and wire_api is None:
+        said = (
+            "the recorded body is of an API that is not read here; the call is made of the log's"
+            " own form of the request, and what only the body says is left out"
+        )
+        yield Note("body_not_read", "", said)
 
 
 def target_api(provider: Provider, source: str | None, *, on_wire: bool = False) -> str:

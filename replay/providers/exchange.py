@@ -15,6 +15,17 @@ from replay.providers.catalog import Provider
 from replay.providers.errors import ProviderError
 
 MOST_BYTES = 32 * 1024 * 1024
+_REQUEST_IDS = (
+    "x-request-id",
+    "request-id",
+    "mistral-correlation-id",
+    "x-kong-request-id",
+    "apim-request-id",
+    "x-amzn-requestid",
+    "cf-ray",
+)
+"""Where a maker, or who stands in front of it, names a request; elsewhere the answer's id has to do
+(OpenRouter and Google know a call by it)."""
 OnStream = Callable[[Event, float], None]
 
 
@@ -123,7 +134,9 @@ class Exchange:
             raise self._interrupted
         done = self._end or time.monotonic()
         answer, error = self._meaning(self._cut or failure)
-        request_id = self.headers.get("x-request-id") or self.headers.get("request-id")
+        request_id = next((self.headers[n] for n in _REQUEST_IDS if self.headers.get(n)), None)
+        if request_id is None and answer is not None:
+            request_id = answer.response_id
         return Result(
             status=self.status,
             request_bytes=self.request_bytes,

@@ -60,6 +60,20 @@ def test_what_the_wire_shows_of_a_real_body_was_told_before(
     assert missed == []
 
 
+def test_a_body_of_an_api_that_is_not_read_is_told_of(
+    fake: FakeProvider, providers: dict[str, Provider]
+) -> None:
+    """Gemini's own, say: what is asked is the log's form of the request."""
+    url = "https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-pro:generateContent"
+    body = {"contents": [{"parts": [{"text": "Hi"}]}], "generationConfig": {"topK": 3}}
+    history = [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]
+    recorded = {"kind": {"effect": "completion", "request": {"chat_history": history}}}
+    call = made(providers, recorded, "openai:gpt-4o", wired(url, body))
+    assert "body_not_read" in codes(call.notes)
+    assert call.body["messages"] == [{"role": "user", "content": "Hi"}]
+    assert "body_not_read" not in codes(made(providers, recorded, "openai:gpt-4o").notes)
+
+
 # --- Each thing that is lost or said otherwise, from its own API ----------------------------------
 
 SHAPE = {

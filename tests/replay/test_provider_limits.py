@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from datetime import timedelta
 from decimal import Decimal
@@ -174,6 +175,32 @@ def test_the_plan_says_what_a_budget_will_do(own, run):
     plan = plans(run, question)[0].plan
     assert plan["limits"] == {"replay_budget": 0.0001, "per_minute": 1}
     assert {"over_budget", "per_minute"} <= {warning["code"] for warning in plan["warnings"]}
+
+
+def test_an_experiments_plan_adds_up_what_its_replays_take_of_a_day_and_a_minute(
+    own, run, project, api
+):
+    """Each of them is within the limits; all of them are not."""
+    own(day_budget="0.005", per_minute=3)
+    asked = {"runs": [run.external_id], "models": ["acme:gpt-4o"], "plan_only": True}
+    [alone, together] = [
+        api("POST", "/api/v1/experiments", json.dumps(asked | more).encode()).json()["plan"]
+        for more in ({}, {"samples": 9})
+    ]
+    assert alone["warnings"] == []
+    assert {"over_budget", "per_minute"} <= {one["code"] for one in together["warnings"]}
+
+
+def test_an_experiment_is_priced_as_its_replays_are(own, run, project, api):
+    """By whose models they are, not by what the project calls the provider."""
+    ProjectProvider.objects.filter(pk=own().pk).update(kind="groq")
+    model = "acme:llama-3.3-70b-versatile"
+    question = read_question({"run": run.external_id, "models": [model]})
+    asked = {"runs": [run.external_id], "models": [model], "plan_only": True}
+    plan = api("POST", "/api/v1/experiments", json.dumps(asked).encode()).json()["plan"]
+    single = plans(run, question)[0].plan["cost"]["estimate"]
+    assert single is not None
+    assert plan["cost"]["estimate"] == pytest.approx(single)
 
 
 # --- At once, and a minute ----------------------------------------------------------------------

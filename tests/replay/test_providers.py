@@ -24,6 +24,7 @@ from asked import (
 from replay.dialects import CHAT, MESSAGES, RESPONSES
 from replay.fake_provider import FakeProvider, parse_rules
 from replay.providers import BadModel, CannotAsk, Provider, choose, providers_from_env, send
+from replay.providers.exchange import Exchange
 
 # --- Which providers, which models ---------------------------------------------------------------
 
@@ -235,3 +236,24 @@ def test_a_server_that_answers_in_another_apis_shape_is_understood(
     result = send(made(providers, COMPLETION, "openai:m", wire))
     assert fake.asked[0].path == "/v1/responses"
     assert result.answer and result.answer.text == "hi"
+
+
+@pytest.mark.parametrize(
+    ("headers", "named"),
+    [
+        ({"X-Request-Id": "req_1", "CF-Ray": "ray"}, "req_1"),
+        ({"Mistral-Correlation-Id": "mis_1"}, "mis_1"),
+        ({"apim-request-id": "az_1"}, "az_1"),
+        ({}, "gen-1"),
+    ],
+)
+def test_a_call_is_known_by_the_id_its_maker_gives_it(
+    providers: dict[str, Provider], headers: dict[str, str], named: str
+) -> None:
+    """OpenRouter and Google name it in the answer alone."""
+    exchange = Exchange(providers["openai"], timeout=9)
+    exchange.begin(200, {"content-type": "application/json", **headers})
+    choice = {"message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}
+    exchange.take(json.dumps({"id": "gen-1", "choices": [choice]}).encode())
+    exchange.end()
+    assert exchange.result().request_id == named
