@@ -10,12 +10,14 @@ import factories
 import pytest
 from django.http import QueryDict
 from django.test import Client
+from sessions import browser_of
 
 from replay import jobs
 from replay.models import Replay, ReplayEffect
 from replay.questions import read_question
 from replay.start import start
 from runs import ingest
+from runs.models import Effect
 
 SAY = {"answer": {"text": "Take an umbrella to the Munch museum."}}
 FORM = "/p/acme/runs/run-1/replay"
@@ -376,3 +378,20 @@ def test_rows_in_flight_and_interrupted_are_told_apart(run, page, provider, memb
     assert '<span class="tag muted">in flight</span>' in shown
     assert '<span class="tag warn">interrupted</span>' in shown
     assert "was interrupted 1×" in shown
+
+
+def test_an_effect_leads_to_a_replay_from_there(run, provider, page, make_member):
+    provider(SAY)
+    here = re.compile(r'id="way-replay"[^>]*href="([^"]*)"')
+    calls = sorted(
+        Effect.objects.filter(run=run, family="completion").values_list("seq", flat=True)
+    )
+    behind = html.unescape(here.search(page(f"/p/acme/runs/run-1?at={calls[0] + 1}"))[1])
+    planned = page(f"{behind}&model=openai:b")
+    assert f'name="from" inputmode="numeric" value="{calls[0] + 1}"' in planned
+    assert "Start 1 call " in planned
+    last = html.unescape(here.search(page(f"/p/acme/runs/run-1?at={calls[-1]}"))[1])
+    assert last.endswith(f"?calls=from&from={calls[-1]}")
+    assert not here.search(page(f"/p/acme/runs/run-1?at={calls[-1] + 1}"))
+    viewer = browser_of(make_member("viewer"))
+    assert not here.search(viewer.get("/p/acme/runs/run-1?at=1").content.decode())
