@@ -179,6 +179,10 @@ def _in_its_words(prompt: Prompt, api: str, model: str) -> Prompt:
         prompt = _noted(prompt, Note("max_tokens_renamed", "/max_tokens", said))
     if prompt.options.reasoning and prompt.options.reasoning != "off" and never_reasons(model):
         prompt = _reasons(prompt, None, f"reasoning is left out: {model} does not reason")
+    if prompt.options.cache in ("short", "long"):
+        said = "the prompt is not asked to be cached; cost and latency may differ for that"
+        note = Note("cache_left_out", f"{prompt.options_path}/cache", said)
+        prompt = _noted(replace(prompt, options=replace(prompt.options, cache=None)), note)
     if api != RESPONSES:
         return prompt
     said = "the library passes on no id of a file; a text says so instead"

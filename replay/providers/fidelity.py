@@ -47,6 +47,9 @@ def _settings(prompt: Prompt, said: Prompt, sent: Mapping[str, Any]) -> Iterator
             continue  # with no tool to call
         path = f"{prompt.options_path}/{name}"
         yield from _setting(name, path, getattr(prompt.options, name), getattr(said.options, name))
+    if prompt.options.cache in ("short", "long") and "cache_control" not in json.dumps(sent):
+        told = "the prompt is not asked to be cached"
+        yield Note("cache_left_out", f"{prompt.options_path}/cache", told)
     if prompt.stream != said.stream:
         way = "streamed" if said.stream else "sent whole"
         yield Note("stream_changed", "/stream", f"the answer is {way}, other than recorded")

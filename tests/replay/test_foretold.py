@@ -19,6 +19,7 @@ URLS = {
     "openai.responses": "https://api.openai.com/v1/responses",
     "anthropic.messages": "https://api.anthropic.com/v1/messages",
 }
+CHAT, RESPONSES, MESSAGES = URLS
 TARGETS = {
     "openai.chat": "openai-chat:gpt-4o",
     "openai.responses": "openai-responses:gpt-4o",
@@ -58,6 +59,43 @@ def test_what_the_wire_shows_of_a_real_body_was_told_before(
         for found in untold(*asked(providers, api, body, model))
     ]
     assert missed == []
+
+
+@pytest.mark.parametrize("model", TARGETS.values())
+def test_what_the_wire_shows_of_a_real_log_was_told_before(
+    shared: Path, fake: FakeProvider, providers: dict[str, Provider], model: str
+) -> None:
+    missed, asked_of = [], 0
+    for file in sorted((shared / "data").glob("rig*/**/*.effects.json")):
+        for recorded in json.loads(file.read_text())["records"][:40]:
+            if recorded["kind"]["effect"] != "completion":
+                continue
+            call = made(providers, recorded, model)
+            if call.lane == "cross":
+                asked_of += 1
+                missed += [(file.name, recorded["id"], *one) for one in untold(call, send(call))]
+    assert missed == []
+    assert asked_of > 5
+
+
+@pytest.mark.parametrize(
+    ("api", "model", "told"),
+    [
+        (MESSAGES, "openai:gpt-4o", True),
+        (RESPONSES, "openai-chat:gpt-4o", True),
+        (CHAT, "anthropic:claude-sonnet-4-5", False),
+    ],
+)
+def test_a_cache_that_is_not_asked_for_is_told_of(
+    fake: FakeProvider, providers: dict[str, Provider], api: str, model: str, told: bool
+) -> None:
+    request = {"chat_history": HELLO, "options": {"cache": "short"}}
+    outcome = {"Ok": {"outcome": "completion", "choice": [], "origin": {"api": api}}}
+    recorded = {"kind": {"effect": "completion", "request": request}, "outcome": outcome}
+    call = made(providers, recorded, model)
+    assert ("cache_left_out" in codes(call.notes)) == told
+    assert ("cache_left_out" in codes(send(call).notes)) == told
+    assert ("cache_control" in fake.asked[-1].body) != told
 
 
 def test_a_body_of_an_api_that_is_not_read_is_told_of(
@@ -119,7 +157,6 @@ def allowed(mode: str) -> dict[str, Any]:
     return {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": named}}
 
 
-CHAT, RESPONSES, MESSAGES = URLS
 CALLED_BADLY = [
     *HELLO,
     {
