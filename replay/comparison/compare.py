@@ -8,26 +8,28 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
 from replay.comparison.conforms import conforms
 from replay.comparison.differences import Difference, worst
 from replay.comparison.differing import differing
-from replay.comparison.facts import number, only_in
+from replay.comparison.facts import collapsed, only_in, spelled_alike
+from replay.comparison.numbers import plain
 from replay.dialects.answer import Answer, AnswerCall
 from replay.ignore_rules.masking import explaining, read_json, value_without, without
 from replay.ignore_rules.rule import Rule
 from rewyn_sdk.canonical import canonical_json
-from rewyn_sdk.diff import diff
+from rewyn_sdk.diff import Change, diff
 
 KEPT_CHANGES = 50
 LOOKED_THROUGH = 200_000
 """Characters of a text in which facts are looked for, a fifth of a second's work. Of a larger one
 where it differs is taken alone: a fact that it has elsewhere too then counts as another."""
-_NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*")
+_FENCED = re.compile(r"```(\w*)[ \t]*\n(.*)\n```", re.S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,23 +228,31 @@ def _calls(recorded: Sequence[AnswerCall], replayed: Sequence[AnswerCall]) -> It
 def matched(
     recorded: Sequence[AnswerCall], replayed: Sequence[AnswerCall]
 ) -> Iterator[tuple[AnswerCall, AnswerCall]]:
-    """Pair calls of the same tools, in the replay's order: equal content first, then by place."""
-    left = list(recorded)
+    """Pair calls of the same tools, in the replay's order: equal content first, then what is only
+    spelled otherwise, then by place."""
+    left = dict(enumerate(recorded))
     partners: dict[int, AnswerCall] = {}
+    for mark in (_content, _spelling_aside, _tool):
+        places: dict[tuple[str, ...], deque[int]] = {}
+        for place, old in left.items():
+            places.setdefault(mark(old), deque()).append(place)
+        for index, call in enumerate(replayed):
+            if index not in partners and (same := places.get(mark(call))):
+                partners[index] = left.pop(same.popleft())
     for index, call in enumerate(replayed):
-        equal = next((old for old in left if _same_call(old, call)), None)
-        if equal is not None:
-            partners[index] = equal
-            left.remove(equal)
-    for index, call in enumerate(replayed):
-        if index not in partners:
-            partners[index] = next(old for old in left if old.name == call.name)
-            left.remove(partners[index])
         yield partners[index], call
 
 
-def _same_call(old: AnswerCall, new: AnswerCall) -> bool:
-    return old.name == new.name and canonical_json(said(old)) == canonical_json(said(new))
+def _content(call: AnswerCall) -> tuple[str, ...]:
+    return call.name, canonical_json(said(call))
+
+
+def _spelling_aside(call: AnswerCall) -> tuple[str, ...]:
+    return call.name, json.dumps(_loose(said(call)))
+
+
+def _tool(call: AnswerCall) -> tuple[str, ...]:
+    return (call.name,)
 
 
 def _arguments(old: AnswerCall, new: AnswerCall) -> Comparison:
@@ -251,10 +261,19 @@ def _arguments(old: AnswerCall, new: AnswerCall) -> Comparison:
         return Comparison(_spelling(before, after))
     if _loose(before) == _loose(after):
         return Comparison(Difference.EQUIVALENT, f"{new.name}: other spelling")
-    paths = [change.new_pointer or change.old_pointer or "" for change in diff(before, after)]
+    paths = [change.new_pointer or change.old_pointer or "" for change in changed_in(old, new)]
     named = ", ".join(path.lstrip("/") or "arguments" for path in paths[:3])
     more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
     return Comparison(Difference.ARGUMENTS, f"{new.name}: other {named}{more}")
+
+
+def changed_in(old: AnswerCall, new: AnswerCall) -> list[Change]:
+    """The arguments that are other, not those that are spelled otherwise."""
+    return [change for change in diff(said(old), said(new)) if _counts(change)]
+
+
+def _counts(change: Change) -> bool:
+    return change.op != "replace" or _loose(change.old) != _loose(change.new)
 
 
 def _other_tools(before: list[str], after: list[str]) -> str:
@@ -284,20 +303,26 @@ def _texts(before: str, after: str) -> Comparison:
     wholes = before, after
     if max(map(len, wholes)) > LOOKED_THROUGH:
         before, after = differing(before, after)
-    if _collapsed(before) == _collapsed(after):
+    if collapsed(before) == collapsed(after):
         return Comparison(Difference.EQUIVALENT, "other white space")
-    (is_json, old), (also, new) = map(read_json, wholes)
+    (is_json, old), (also, new) = map(read_json, _unfenced(*wholes))
     if is_json and also:
         return _documents(old, new)
     if (size := max(len(before), len(after))) > LOOKED_THROUGH:
         told = f"other text, too large to look through for facts: {size:,} characters"
         return Comparison(Difference.FACTS, told)
-    if _spelled(before) == _spelled(after):
+    if spelled_alike(before, after):
         return Comparison(Difference.EQUIVALENT, "numbers spelled otherwise")
     gone, added = only_in(before, after), only_in(after, before)
     if gone or added:
         return Comparison(Difference.FACTS, _other_facts(gone, added))
     return Comparison(Difference.WORDING, _other_words(*wholes))
+
+
+def _unfenced(before: str, after: str) -> tuple[str, str]:
+    """What stands in the fences of two texts that are each one fenced block of one kind."""
+    old, new = _FENCED.fullmatch(before.strip()), _FENCED.fullmatch(after.strip())
+    return (old[2], new[2]) if old and new and old[1] == new[1] else (before, after)
 
 
 def _documents(before: Any, after: Any) -> Comparison:
@@ -309,7 +334,7 @@ def _documents(before: Any, after: Any) -> Comparison:
         sides = change.old, change.new
         if all(isinstance(side, str) and " " in side.strip() for side in sides):
             found.append(_texts(*sides))
-        elif _loose(change.old) != _loose(change.new):
+        elif _counts(change):
             path = (change.new_pointer or change.old_pointer or "").lstrip("/")
             found.append(Comparison(Difference.FACTS, f"other {path or 'value'}"))
     gravest = worst(each.difference for each in found)
@@ -335,14 +360,6 @@ def _other_words(before: str, after: str) -> str:
     return "drops the text" if not after.strip() else "other wording"
 
 
-def _collapsed(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _spelled(text: str) -> str:
-    return _NUMBER.sub(lambda found: number(found[0]), _collapsed(text))
-
-
 def _spelling(before: Any, after: Any) -> Difference:
     """Of canonically equal values: `equivalent` when keys stand in another order."""
     same = json.dumps(before) == json.dumps(after)
@@ -356,9 +373,10 @@ def _loose(value: Any) -> Any:
     if isinstance(value, list):
         return [_loose(item) for item in value]
     if isinstance(value, str):
-        return ("text", _collapsed(value))
+        return ("text", collapsed(value))
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return ("number", number(repr(value)) if "e" not in repr(value) else float(value))
+        number = Decimal(repr(value))
+        return ("number", plain(number) if number.is_finite() else repr(value))
     return ("other", value)
 
 

@@ -2,7 +2,8 @@
 
 Pure, and linear in the length of the text. Each fact is normalised, so that `€49.90` and
 `49.90 EUR` are one and `5 March 2026` is `2026-03-05`. What a rule cannot tell (a number word, a
-paraphrase) is wording. Markers that number a list are no facts.
+paraphrase) is wording. Markers that number a list are no facts. Facts are a set: where they stand
+and how often does not count.
 """
 
 from __future__ import annotations
@@ -10,42 +11,57 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 
-MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-SYMBOLS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR"}
-CODES = "USD|EUR|GBP|JPY|CHF|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|BRL|MXN|KRW"
+from replay.comparison import numbers
+from replay.comparison.numbers import AMOUNT, MEASURE, NUMBER, SCIENTIFIC
 
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
-_NUMBER = r"\d++(?:[.,'’\u00a0\u202f]\d\d*+)*+"
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+
+_MONTH = (r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+          r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)(?![a-z])\.?")  # fmt: skip
+_WEEKDAY = "(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?"
+_ALONE = "(?:January|February|March|April|June|July|August|September|October|November|December)"
 _NEAR = r"[\w./#-]{0,64}"
 """So far ahead the digit or letter of an identifier is looked for: without a bound, a long text
 without spaces would be gone over again from each of its words."""
-_LIST_MARK = re.compile(r"^[ \t]*(?:\d{1,3}[.)]|[-*•])[ \t]+", re.MULTILINE)
+_LIST_MARK = re.compile(r"^[ \t]*(?:\d{1,3}[.)]|[-*•])[ \t]+(?=\S)", re.MULTILINE)
+_DOMAINS = "com|org|net|io|dev|ai|app|gov|edu|eu|info|uk|de|fr|nl|ch|jp|cn|br|ca|au"
 _PATTERNS: tuple[tuple[str, str], ...] = (
-    ("link", r"(?:https?|ftp)://[^\s<>\"'`]+|www\.[^\s<>\"'`]+"),
+    ("link", r"(?:https?|ftp)://[^\s<>\"'`]+|www\.[^\s<>\"'`]+"
+             rf"|(?<![\w.@-])(?:[a-z0-9][a-z0-9-]{{0,62}}\.){{1,5}}(?:{_DOMAINS})(?![\w@-])"
+             r"(?:/[^\s<>\"'`]*)?"),
     ("mail", r"(?<![\w.+-])[\w.+-]{1,64}+@[\w-]++(?:\.[\w-][\w-]*+)++"),
     ("quoted", r"\"[^\"\n]{1,80}\"|“[^”\n]{1,80}”|„[^“”\n]{1,80}[“”]|«[^»\n]{1,80}»|`[^`\n]{1,80}`"
+               r"|‘[^‘’\n]{1,80}’(?!\w)|「[^」\n]{1,80}」"
                r"|(?<![\w'])'[^'\n]{1,80}'(?!\w)"),
-    ("date", r"(?<![\d.])\d{4}-\d{2}-\d{2}(?!\d)"),
+    ("date", r"(?<![\d.])(?:\d{4}-\d{1,2}-\d{1,2}|\d{4}/\d{1,2}/\d{1,2})(?!\d)"),
     ("date_dotted", r"(?<![\d.])\d{1,2}\.\d{1,2}\.\d{4}(?!\d)"),
     ("date_slashed", r"(?<![\d/])\d{1,2}/\d{1,2}/\d{2,4}(?![\d/])"),
     ("date_named", rf"(?i:\b\d{{1,2}}(?:st|nd|rd|th)?\.? (?:of )?{_MONTH},?(?: \d{{4}})?\b"
-                   rf"|\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?\b)"),
-    ("time", r"(?i:(?<![\d:])\d{1,2}:\d{2}(?::\d{2})?(?: ?[ap]\.?m\b\.?)?(?![\d:]))"),
-    ("amount", rf"(?:[$€£¥₹]|\b(?:{CODES})) ?-?{_NUMBER}|{_NUMBER} ?(?:[$€£¥₹]|(?:{CODES})\b)"),
+                   rf"|\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?\b"
+                   rf"|\b{_MONTH},? (?:of )?\d{{4}}\b)"),
+    ("month", rf"\b{_ALONE}\b"),
+    ("weekday", rf"\b{_WEEKDAY}\b(?!,? (?:the )?(?:\d|{_ALONE}|(?i:{_MONTH}) \d))"),
+    ("time", r"(?i:(?<![\d:])\d{1,2}:\d{2}(?::\d{2})?(?: ?[ap]\.?m\b\.?)?(?![\d:])"
+             r"|(?<![\d:.,])\d{1,2} ?[ap]\.?m\b\.?)"),
+    ("amount", AMOUNT),
+    ("scientific", SCIENTIFIC),
+    ("measure", MEASURE),
     ("identifier", rf"\b(?={_NEAR}?\d)(?={_NEAR}?[^\W\d])\w++(?:[-_/.#:]\w\w*+)*+"
-                   r"|\b_*+[^\W_]++(?:_\w\w*+)++"),
-    ("number", rf"(?<![\w.])[-−]?{_NUMBER}|{_NUMBER}"),
+                   r"|\b_*+[^\W_]++(?:_\w\w*+)++|\b[a-z]{2,}+(?:[A-Z][a-z]++)++\b"),
+    ("number", rf"(?<![\w.])[-−]?{NUMBER}|{NUMBER}"),
 )  # fmt: skip
-_FACT = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _PATTERNS))
-_UNIT = re.compile(rf"({_NUMBER})([^\W\d_]{{1,3}}|%)\Z")
+_ANY = "|".join(f"(?P<{name}>{pattern})" for name, pattern in _PATTERNS)
+# No fact begins with a letter inside a word: most of a text is left at once.
+_FACT = re.compile(rf"(?:(?<!\w)|(?![^\W\d]))(?:{_ANY})")
+_NO_LETTERS = re.compile(r"[\W\d_eE]+")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Fact:
-    """`kind` is one of number, amount, date, time, identifier, link, quoted; `value` normalised."""
+    """`kind` is one of number, measure, amount, date, time, identifier, link, quoted; `value`
+    normalised, of a measure the number before its unit."""
 
     kind: str
     value: str
@@ -72,32 +88,61 @@ KEPT_TEXT = 10_000
 
 def only_in(ours: str, theirs: str) -> list[str]:
     """The facts of `ours` that `theirs` does not have, as written."""
-    other = _kept(theirs)
-    plain = theirs.casefold()
-    return [
-        written
-        for fact, written in _kept(ours).items()
-        if fact not in other and not (fact.kind == "quoted" and fact.value in plain)
-    ]
+    there = _There(theirs)
+    return [written for fact, written in _kept(ours).items() if not there.has(fact)]
 
 
-def number(written: str) -> str:
-    """A number's value as text: `1,234.50`, `1.234,50` and `1234.5` are one."""
-    digits = re.sub(r"['’\u00a0\u202f]", "", written.replace("−", "-"))
-    comma, dot = digits.rfind(","), digits.rfind(".")
-    if comma >= 0 and dot >= 0:
-        digits = digits.replace("," if dot > comma else ".", "").replace(",", ".")
-    elif digits.count(",") > 1 or re.search(r"^-?[1-9]\d{0,2},\d{3}$", digits):
-        digits = digits.replace(",", "")
-    elif digits.count(".") > 1:
-        return digits
-    else:
-        digits = digits.replace(",", ".")
-    try:
-        value = Decimal(digits)
-    except InvalidOperation:
-        return digits
-    return format(value.normalize(), "f") if value else "0"
+class _There:
+    """A text in which facts are looked for. A name need not stand in quotes again, nor a number
+    have its unit beside it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._facts = _kept(text)
+        self._measured = {
+            fact.value.partition(" ")[0] for fact in self._facts if fact.kind == "measure"
+        }
+
+    def has(self, fact: Fact) -> bool:
+        if fact in self._facts:
+            return True
+        if fact.kind == "quoted":
+            return self._says(fact.value)
+        if fact.kind == "measure":
+            return Fact("number", fact.value.partition(" ")[0]) in self._facts
+        return fact.kind == "number" and fact.value in self._measured
+
+    def _says(self, words: str) -> bool:
+        plain = " ".join(self._text.casefold().split())
+        return re.search(rf"(?<!\w){re.escape(words)}(?!\w)", plain) is not None
+
+
+def spelled_alike(one: str, other: str) -> bool:
+    """Whether two texts differ in white space and in how their numbers are spelled alone."""
+    if _NO_LETTERS.sub("", one) != _NO_LETTERS.sub("", other):
+        return False
+    return collapsed(_respelled(one)) == collapsed(_respelled(other))
+
+
+def collapsed(text: str) -> str:
+    """A text with one blank for all white space between words."""
+    return " ".join(text.split())
+
+
+def _respelled(text: str) -> str:
+    """A text with its numbers by their values; what names something stays as it is."""
+    return _FACT.sub(_by_value, text)
+
+
+def _by_value(match: re.Match[str]) -> str:
+    written, kind = match[0], match.lastgroup
+    if kind in ("number", "amount", "measure"):
+        return numbers.respelled(written)
+    if kind == "scientific":
+        return numbers.scientific(written)
+    if kind == "date_slashed":
+        return next(_slashed(written)).value
+    return f"{written[0]}{_respelled(written[1:-1])}{written[-1]}" if kind == "quoted" else written
 
 
 def _link(written: str) -> Iterator[Fact]:
@@ -109,11 +154,18 @@ def _mail(written: str) -> Iterator[Fact]:
 
 
 def _quoted(written: str) -> Iterator[Fact]:
-    yield Fact("quoted", " ".join(written[1:-1].split()).strip(".,;:!?").casefold())
+    """A name; where a fact of another kind stands in the quotes, that."""
+    inner = collapsed(written[1:-1]).strip(".,;:!?")
+    whole = _FACT.fullmatch(inner)
+    if whole and whole.lastgroup not in (None, "quoted"):
+        yield from _READERS[str(whole.lastgroup)](inner)
+    else:
+        yield Fact("quoted", inner.casefold())
 
 
 def _iso(written: str) -> Iterator[Fact]:
-    yield Fact("date", written)
+    year, month, day = re.split("[-/]", written)
+    yield Fact("date", f"{year}-{month:0>2}-{day:0>2}")
 
 
 def _dotted(written: str) -> Iterator[Fact]:
@@ -127,10 +179,14 @@ def _slashed(written: str) -> Iterator[Fact]:
 
 def _named(written: str) -> Iterator[Fact]:
     words = re.findall(r"[a-z]+|\d+", re.sub(r"(\d)(st|nd|rd|th)", r"\1", written.lower()))
-    month = next(w[:3] for w in words if w[:3] in MONTHS)
-    numbers = [w for w in words if w.isdigit()]
-    day = f"{MONTHS.index(month) + 1:02}-{int(numbers[0]):02}"
-    yield Fact("date", f"{numbers[1]}-{day}" if len(numbers) > 1 else f"--{day}")
+    month = f"{MONTHS.index(next(w[:3] for w in words if w[:3] in MONTHS)) + 1:02}"
+    years = [word for word in words if word.isdigit() and len(word) == 4]
+    days = [f"-{int(word):02}" for word in words if word.isdigit() and len(word) < 4]
+    yield Fact("date", f"{years[0] if years else '-'}-{month}{days[0] if days else ''}")
+
+
+def _weekday(written: str) -> Iterator[Fact]:
+    yield Fact("date", written.rstrip("s"))
 
 
 def _time(written: str) -> Iterator[Fact]:
@@ -138,26 +194,29 @@ def _time(written: str) -> Iterator[Fact]:
     hour, *rest = re.findall(r"\d+", lowered)
     half = "p" in lowered, "a" in lowered
     value = int(hour) % 12 + 12 * half[0] if any(half) else int(hour)
-    yield Fact("time", ":".join([f"{value:02}", *rest]))
+    minute, *second = rest or ["00"]
+    yield Fact("time", ":".join([f"{value:02}", minute, *(s for s in second if s != "00")]))
 
 
 def _amount(written: str) -> Iterator[Fact]:
-    digits = re.search(rf"-?{_NUMBER}", written)
-    assert digits is not None
-    mark = re.sub(rf"-?{_NUMBER}| ", "", written)
-    yield Fact("amount", f"{number(digits[0])} {SYMBOLS.get(mark, mark)}")
+    yield Fact("amount", numbers.amount(written))
+
+
+def _measure(written: str) -> Iterator[Fact]:
+    value, unit = numbers.measure(written)
+    yield Fact("measure", f"{value} {unit}") if unit else Fact("number", value)
 
 
 def _identifier(written: str) -> Iterator[Fact]:
-    unit = _UNIT.match(written)
-    if unit:
-        yield Fact("number", number(unit[1]))
-    else:
-        yield Fact("identifier", written)
+    yield Fact("identifier", written)
+
+
+def _scientific(written: str) -> Iterator[Fact]:
+    yield Fact("number", numbers.scientific(written))
 
 
 def _number(written: str) -> Iterator[Fact]:
-    yield Fact("number", number(written))
+    yield Fact("number", numbers.number(written))
 
 
 _READERS: dict[str, Callable[[str], Iterator[Fact]]] = {
@@ -168,8 +227,12 @@ _READERS: dict[str, Callable[[str], Iterator[Fact]]] = {
     "date_dotted": _dotted,
     "date_slashed": _slashed,
     "date_named": _named,
+    "month": _named,
+    "weekday": _weekday,
     "time": _time,
     "amount": _amount,
+    "scientific": _scientific,
+    "measure": _measure,
     "identifier": _identifier,
     "number": _number,
 }

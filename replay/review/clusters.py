@@ -10,11 +10,10 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from replay.comparison.compare import Comparison, Failed, Side, matched, said
+from replay.comparison.compare import Comparison, Failed, Side, changed_in, matched
 from replay.comparison.differences import Difference
 from replay.dialects.answer import Answer
 from rewyn_sdk.canonical import canonical_bytes
-from rewyn_sdk.diff import diff
 from runs.messages.loose import clean, cut_name
 
 LONGEST = 200
@@ -70,7 +69,7 @@ def _arguments(recorded: Side, replayed: Side) -> Iterator[str]:
     if not (isinstance(recorded, Answer) and isinstance(replayed, Answer)):
         return
     for old, new in matched(recorded.calls, replayed.calls):
-        for change in diff(said(old), said(new)):
+        for change in changed_in(old, new):
             path = change.new_pointer if change.old_pointer is None else change.old_pointer
             yield f"{new.name}: {general(path or '') or '/'}"
 
