@@ -45,7 +45,14 @@ GATE_ASKED = _object(
     }
 )
 CHECK = _object(
-    {"candidate": _TEXT, "check": _TEXT, "limit": {}, "value": {}, "passed": _FLAG},
+    {
+        "candidate": _TEXT,
+        "place": _COUNT,
+        "check": _TEXT,
+        "limit": {},
+        "value": {},
+        "passed": _FLAG,
+    },
 )
 COLUMN = _object(
     {

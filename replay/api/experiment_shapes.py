@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from decimal import Decimal
 from typing import Any
 
 from django.urls import reverse
@@ -107,20 +106,11 @@ def cell_shape(cell: Cell, candidate: int) -> dict[str, Any]:
         "cost_complete": cell.cost_complete,
         "original_cost": dollars(cell.original_cost),
         "original_cost_complete": cell.original_cost_complete,
-        "cost_delta": dollars(cost_delta(cell)),
+        "cost_delta": dollars(cell.cost_delta),
         "latency_ms": cell.latency_ms,
         "original_latency_ms": cell.original_latency_ms,
         "error": replay.error_text or None,
     }
-
-
-def cost_delta(cell: Cell) -> Decimal | None:
-    """How much more a cell cost; None unless both sides are wholly known."""
-    if cell.cost is None or cell.original_cost is None:
-        return None
-    if not (cell.cost_complete and cell.original_cost_complete):
-        return None
-    return cell.cost - cell.original_cost
 
 
 def dataset_shape(dataset: Dataset, size: int) -> dict[str, Any]:

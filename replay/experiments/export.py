@@ -33,6 +33,7 @@ COLUMNS = (
     "ignored",
     "cost_complete",
     "original_cost_complete",
+    "label",
 )
 Shape = Callable[[Line], dict[str, Any]]
 
@@ -48,12 +49,13 @@ def lines(experiment: Experiment) -> Iterator[Line]:
 
 
 def as_csv(experiment: Experiment, shape: Shape) -> Iterator[bytes]:
-    models = {one.place: str(one) for one in experiment.candidates.all()}
+    candidates = {one.place: one for one in experiment.candidates.all()}
     yield _written(COLUMNS)
     for line in lines(experiment):
         told = shape(line)
         for cell in told["cells"]:
-            values = {**told, **cell, "model": models[cell["candidate"]]}
+            asked = candidates[cell["candidate"]]
+            values = {**told, **cell, "model": str(asked), "label": asked.label}
             yield _written([_plain(values[name]) for name in COLUMNS])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from replay.questions import flag, number
@@ -78,11 +79,15 @@ class Measured:
     """The sums of one candidate that a gate looks at; None is unknown."""
 
     name: str
+    place: int
+    """Of the candidate: two may have one name."""
     same: float | None
     cost_ratio: float | None
     errors: int
     """Calls without an answer and answers that are errors."""
     finished: bool
+    """All of it has ended, and nobody stopped any of it."""
+    answered: int
     runs: int
     """How many it was asked over that are still there."""
 
@@ -90,6 +95,7 @@ class Measured:
 @dataclass(frozen=True, slots=True)
 class Check:
     candidate: str
+    place: int
     check: str
     limit: float | int | bool
     value: float | int | bool | None
@@ -97,20 +103,22 @@ class Check:
 
 
 def checks(gate: Gate, measured: Measured) -> list[Check]:
-    """What a candidate is held to. While it is not finished it passes nothing, what is unknown does
-    not pass, and nothing passes once its runs are deleted."""
-    name, over = measured.name, measured.finished
-    found = [Check(name, "finished", True, over, over)]
+    """What a candidate is held to. While it is not finished, or where it was stopped, it passes
+    nothing, what is unknown does not pass, and nothing passes without an answer or without runs."""
+    over, check = measured.finished, partial(Check, measured.name, measured.place)
+    found = [check("finished", True, over, over)]
     if not measured.runs:
-        found.append(Check(name, "runs", 1, 0, False))
+        found.append(check("runs", 1, 0, False))
+    elif over and not measured.answered:
+        found.append(check("answers", 1, 0, False))
     if gate.min_same is not None:
         same = measured.same
         passed = over and same is not None and same >= gate.min_same
-        found.append(Check(name, "min_same", gate.min_same, same, passed))
+        found.append(check("min_same", gate.min_same, same, passed))
     if gate.max_cost_ratio is not None:
         ratio = measured.cost_ratio
         passed = over and ratio is not None and ratio <= gate.max_cost_ratio
-        found.append(Check(name, "max_cost_ratio", gate.max_cost_ratio, ratio, passed))
+        found.append(check("max_cost_ratio", gate.max_cost_ratio, ratio, passed))
     if gate.no_errors:
-        found.append(Check(name, "no_errors", 0, measured.errors, over and not measured.errors))
+        found.append(check("no_errors", 0, measured.errors, over and not measured.errors))
     return found

@@ -6,6 +6,9 @@ one query over narrow rows.
 
 from __future__ import annotations
 
+from decimal import Decimal
+from typing import Any
+
 from django.db import models
 from django.utils import timezone
 
@@ -15,6 +18,7 @@ from runs.accounts.models import Project, User
 from runs.models import NAME, Run, cost_field
 
 MARK = 64
+TOLD = 30
 NOTHING_YET = -1
 """The severity of what has no answer."""
 
@@ -83,12 +87,23 @@ class ExperimentCandidate(models.Model):
     @property
     def label(self) -> str:
         """The model, and behind it what else is changed."""
-        changed = [
-            f"{name.replace('_', ' ')} {value:g}" if isinstance(value, float | int) else name
+        changed = (
+            _told(name, value)
             for name, value in self.controls.items()
             if name not in ("strict", "effects")
-        ]
+        )
         return " · ".join([str(self), *changed])
+
+
+def _told(name: str, value: Any) -> str:
+    """A change in few words; of a text its beginning, which tells it from another."""
+    if name == "tools_off":
+        return f"without {', '.join(value)}"
+    value = value["text"] if name == "message" else value
+    if not isinstance(value, str):
+        return f"{name.replace('_', ' ')} {value:g}"
+    words = " ".join(value.split())
+    return f"{name.replace('_', ' ')} “{words[:TOLD]}{'…' if len(words) > TOLD else ''}”"
 
 
 class ExperimentRun(models.Model):
@@ -173,6 +188,15 @@ class Cell(models.Model):
     def difference(self) -> Difference | None:
         """The worst class that came; None of nothing."""
         return None if self.severity == NOTHING_YET else list(Difference)[self.severity]
+
+    @property
+    def cost_delta(self) -> Decimal | None:
+        """How much more it cost; None unless both sides are wholly known."""
+        if self.cost is None or self.original_cost is None:
+            return None
+        if not (self.cost_complete and self.original_cost_complete):
+            return None
+        return self.cost - self.original_cost
 
 
 CLASSES = tuple(each.value for each in Difference)

@@ -93,11 +93,18 @@ class Column:
         return self.classes["error"] - (self.sums.get("recovered") or 0) + unanswered
 
     @property
+    def answered(self) -> int:
+        """Calls that have an answer."""
+        return self.compared - self.classes["error"] + (self.sums.get("recovered") or 0)
+
+    @property
     def cost_ratio(self) -> float | None:
         before, after = self.sums.get("original_cost"), self.sums.get("cost")
         known = self.complete.get("cost") and self.complete.get("original_cost")
-        if not known or before is None or after is None or not before:
+        if not known or before is None or after is None:
             return None
+        if not before:  # nothing is no more than any multiple of nothing
+            return None if after else 0.0
         return float(Decimal(after) / Decimal(before))
 
 
@@ -145,9 +152,16 @@ class Summary:
         return [one for column in self.columns for one in checks(gate, self._measured(column))]
 
     def _measured(self, column: Column) -> Measured:
-        over = column.is_finished and self.is_finished
-        name = column.candidate.label
-        return Measured(name, column.same, column.cost_ratio, column.errors, over, column.cells)
+        return Measured(
+            name=column.candidate.label,
+            place=column.candidate.place,
+            same=column.same,
+            cost_ratio=column.cost_ratio,
+            errors=column.errors,
+            finished=column.is_finished and self.is_finished and not column.ended["cancelled"],
+            answered=column.answered,
+            runs=column.cells,
+        )
 
 
 def summary(experiment: Experiment) -> Summary:

@@ -30,6 +30,12 @@ from runs.refusals import Refused
 from runs.strangers import told
 
 ROWS = 50
+SORT_LABELS = {
+    "worst": "worst first",
+    "changed": "most changes first",
+    "cost": "most added cost first",
+    "latency": "most added time first",
+}
 
 
 def get_experiment_or_404(
@@ -128,6 +134,7 @@ def _matrix(request: HttpRequest, found: Summary) -> dict[str, Any]:
         "top": form.query(after=None) if after else None,
         "classes": [("changed", "any change"), *((d.value, d.label) for d in Difference)],
         "statuses": STATUS_CHOICES,
+        "sorts": SORT_LABELS.items(),
         **told(request.GET, form.fields),
     }
 
@@ -142,7 +149,7 @@ def _gate(found: Summary) -> dict[str, Any]:
         "gate": gate,
         "passed": all(one.passed for one in checks),
         "checks": {
-            column.candidate.pk: [one for one in checks if one.candidate == column.candidate.label]
+            column.candidate.pk: [one for one in checks if one.place == column.candidate.place]
             for column in found.columns
         },
     }

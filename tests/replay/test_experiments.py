@@ -145,7 +145,7 @@ def test_the_matrix_is_sorted_and_narrowed(finished, call, query, expected):
     assert [line["run"] for line in matrix["results"]] == expected
 
 
-BAD_QUERIES = ["cursor=x", "sort=cost", "class=bad", "status=none", "limit=0", "cursor=1.2",
+BAD_QUERIES = ["cursor=x", "sort=price", "class=bad", "status=none", "limit=0", "cursor=1.2",
                "sort=worst&cursor=5", "candidate=-1", "candidate=0", "candidate=3"]  # fmt: skip
 
 
