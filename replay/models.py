@@ -215,8 +215,8 @@ class ReplayEffectQuerySet(models.QuerySet["ReplayEffect"]):
 
     def for_list(self) -> ReplayEffectQuerySet:
         """In order, with the recorded effect, without the bodies."""
-        rows = self.select_related("effect").defer("sent", "response", "answer")
-        return rows.order_by("seq")
+        rows = self.select_related("effect", "baseline")
+        return rows.defer("sent", "response", "answer", "baseline__answer").order_by("seq")
 
 
 UNCHANGED = tuple(difference.value for difference in Difference if not difference.is_change)

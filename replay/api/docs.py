@@ -105,6 +105,17 @@ IGNORED: Schema = {
         "rules": _listed(_TEXT),
     },
 }
+BASELINE: Schema = {
+    "type": ["object", "null"],
+    "description": "The accepted answer it was held against, and who accepted it and why",
+    "properties": {
+        "id": _TEXT,
+        "accepted_by": _TEXT,
+        "reason": _TEXT,
+        "accepted_at": {"type": "string", "format": "date-time"},
+        "revoked": {**_FLAG, "description": "Whether it has ended since"},
+    },
+}
 ROW = _object(
     {
         "seq": _COUNT,
@@ -115,6 +126,7 @@ ROW = _object(
         "class": {"type": ["string", "null"], "enum": [*(d.value for d in Difference), None]},
         "changed": _FLAG,
         "ignored": IGNORED,
+        "baseline": BASELINE,
         "proven": {"type": ["string", "null"], "enum": [*Proven.values, None]},
         "summary": _TEXT,
         "changes": _listed(_object({"path": _TEXT, "recorded": {}, "replayed": {}})),
@@ -139,6 +151,7 @@ SAMPLE = _object(
         "class": {"type": "string", "enum": [d.value for d in Difference]},
         "changed": _FLAG,
         "ignored": IGNORED,
+        "baseline": BASELINE,
         "summary": _TEXT,
         "changes": _listed(_object({"path": _TEXT, "recorded": {}, "replayed": {}})),
         "answer": {"type": "object"},

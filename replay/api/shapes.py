@@ -131,6 +131,7 @@ def row_shape(row: ReplayEffect) -> dict[str, Any]:
         "class": row.difference or None,
         "changed": row.difference != "" and Difference(row.difference).is_change,
         "ignored": _ignored(row),
+        "baseline": _baseline(row),
         "proven": row.proven or None,
         "summary": row.summary,
         "changes": row.changes,
@@ -151,6 +152,20 @@ def _ignored(row: Answered) -> dict[str, Any] | None:
     if not row.ignored_difference:
         return None
     return {"class": row.ignored_difference, "rules": row.ignored_by}
+
+
+def _baseline(row: Answered) -> dict[str, Any] | None:
+    """The accepted answer it was held against, where that is nearer than the recorded one."""
+    held = row.baseline
+    if held is None:
+        return None
+    return {
+        "id": held.public_id,
+        "accepted_by": held.signed,
+        "reason": held.reason,
+        "accepted_at": held.created_at,
+        "revoked": held.revoked_at is not None,
+    }
 
 
 def _recorded(row: ReplayEffect) -> dict[str, Any] | None:
@@ -174,6 +189,7 @@ def sample_shape(sample: ReplaySample) -> dict[str, Any]:
         "class": sample.difference,
         "changed": sample.is_change,
         "ignored": _ignored(sample),
+        "baseline": _baseline(sample),
         "summary": sample.summary,
         "changes": sample.changes,
         "answer": document(answers.unpack(bytes(sample.answer or b""))),

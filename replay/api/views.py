@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, prefetch_related_objects
 from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -89,7 +89,9 @@ class ReplaySamplesView(APIView):
         row = rows.only("pk").first()
         if row is None:
             raise Http404
-        return Response({"results": [sample_shape(one) for one in samples.kept(row)]})
+        kept = samples.kept(row)
+        prefetch_related_objects(kept, "baseline")
+        return Response({"results": [sample_shape(one) for one in kept]})
 
 
 class CancellationView(APIView):

@@ -16,7 +16,7 @@ from replay.comparison.compare import Comparison, compare, document
 from replay.dialects.answer import Answer
 from replay.ignore_rules.rule import Rule
 from replay.models import CallState
-from replay.review.models import Baseline, Divergence, EventKind, ReviewEvent
+from replay.review.models import Baseline, Divergence, EventKind, ReviewEvent, State
 from replay.review.people import Decider
 from replay.review.turns import turn_of
 from rewyn_sdk.canonical import canonical_json
@@ -151,9 +151,39 @@ def _baseline(
 
 
 def withdraw(members: QuerySet[Divergence], event: ReviewEvent) -> None:
-    """End the baselines of divergences whose verdict another event replaces or takes back."""
+    """End the baselines of divergences whose verdict another event replaces."""
     holding = Baseline.objects.holding().filter(divergence__in=members.order_by().values("pk"))
     holding.update(revoked_at=event.created_at, revoked_by=event.signed)
+
+
+def take_back(members: QuerySet[Divergence], event: ReviewEvent) -> None:
+    """End the baselines of divergences whose verdict is undone. Where somebody else accepted the
+    same answer, that verdict still holds, and now the answer is a baseline by it."""
+    holding = Baseline.objects.holding().filter(divergence__in=members.order_by().values("pk"))
+    ended = set(holding.values_list("effect_key", "request_hash", "answer_hash"))
+    withdraw(members, event)
+    asked = sorted({request for _, request, _ in ended})
+    for start in range(0, len(asked), BATCH):
+        _keep_of_others(members, event.project_id, asked[start : start + BATCH], ended)
+
+
+def _keep_of_others(
+    members: QuerySet[Divergence], project_id: int, asked: Sequence[str], ended: set[Any]
+) -> None:
+    """Make baselines of accepted answers that were none because there was one already."""
+    others = Divergence.objects.filter(
+        project=project_id, state=State.ACCEPTED, is_current=True, row__request_hash__in=asked
+    )
+    others = others.exclude(pk__in=members.order_by().values("pk")).filter(baselines=None)
+    columns = ("pk", "decision", "row__effect__key", "row__request_hash", "row__answer")
+    found: dict[int, list[int]] = {}
+    rows = others.exclude(row__answer=None).values_list(*columns)
+    for pk, decision, key, request, answer in rows:
+        if (key, request, answer_hash(answers.unpack(bytes(answer)))) in ended:
+            found.setdefault(decision, []).append(pk)
+    for event in ReviewEvent.objects.filter(pk__in=found):
+        if event.detail.get("baseline"):
+            keep(event, found[event.pk])
 
 
 def keep_again(event: ReviewEvent, replaced_by: ReviewEvent) -> None:

@@ -218,7 +218,7 @@ def undo(event: ReviewEvent, by: Decider) -> ReviewEvent:
         if not states:
             raise AlreadyDecided(_last_of_cluster(event.cluster))
         undone = _undo_event(event, by, sum(states.values()))
-        baselines.withdraw(members, undone)
+        baselines.take_back(members, undone)
         _restore(members, event, undone)
         back = Counter({event.detail["before"]: undone.count})
         _count(event.cluster_id, states, back, runs)

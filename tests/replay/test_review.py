@@ -373,13 +373,18 @@ def test_an_admin_sets_the_minimum_class(found, person):
 # --- Baselines ---------------------------------------------------------------------------------
 
 
-def test_an_accepted_answer_is_the_same_from_then_on(cluster, person, replay, member_client):
+def test_an_accepted_answer_is_the_same_from_then_on(cluster, person, replay, member_client, api):
     decide(person(), cluster, "accepted", reason="shorter is fine")
     done = replay(models=["openai:gpt-c"], effects=[5])
     row = ReplayEffect.objects.get(replay=done)
     assert (row.difference, done.identical, done.changed) == ("same", True, 0)
     assert row.summary == "same as baseline, accepted by Ada: shorter is fine"
     assert states(cluster) == ["accepted", "accepted"]
+    [told] = api("GET", f"/api/v1/replays/{done.public_id}/effects").json()["results"]
+    held = told["baseline"]
+    assert (told["class"], held["accepted_by"], held["reason"], held["revoked"]) == (
+        "same", "Ada", "shorter is fine", False,
+    )  # fmt: skip
     page = text(member_client.get(f"/p/acme/replays/{done.public_id}?at=5"))
     assert "accepted by Ada" in page and '<h2 id="recorded-heading">Baseline</h2>' in page
 
@@ -402,6 +407,29 @@ def test_accepting_without_the_box_makes_none(cluster, person):
     sent = {k: v for k, v in form(client, cluster).items() if k != "baseline"}
     judge(client, cluster, sent, "accepted")
     assert (states(cluster), Baseline.objects.count()) == (["accepted"] * 2, 0)
+
+
+def test_of_two_who_accepted_one_answer_the_other_holds_on(cluster, person, replay):
+    ada, bob = person("Ada"), person("Bob")
+    decide(ada, cluster, "accepted", which="one")
+    decide(bob, cluster, "accepted", which="one", one=cluster.members.first().public_id, seen="0")
+    assert Baseline.objects.get().signed == "Ada"
+    undo(ada, ReviewEvent.objects.earliest("pk"))
+    assert list(Baseline.objects.holding().values_list("signed", flat=True)) == ["Bob"]
+    done = replay(models=["openai:gpt-c"], effects=[5])
+    assert ReplayEffect.objects.get(replay=done).difference == "same"
+    undo(bob, ReviewEvent.objects.filter(kind="verdict").latest("pk"))
+    assert Baseline.objects.holding().count() == 0
+
+
+def test_an_answer_that_was_no_baseline_does_not_become_one_by_an_undo(cluster, person):
+    ada, bob = person("Ada"), person("Bob")
+    decide(ada, cluster, "accepted", which="one")
+    sent = form(bob, cluster) | {"which": "one", "one": cluster.members.first().public_id}
+    judge(bob, cluster, {k: v for k, v in (sent | {"seen": "0"}).items() if k != "baseline"},
+          "accepted")  # fmt: skip
+    undo(ada, ReviewEvent.objects.earliest("pk"))
+    assert (states(cluster), Baseline.objects.holding().count()) == (["accepted", "open"], 0)
 
 
 def test_undo_ends_its_baselines(cluster, person):
