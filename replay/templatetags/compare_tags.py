@@ -12,7 +12,7 @@ from django.utils.safestring import mark_safe
 from replay.comparison import figures
 from replay.comparison.differences import Difference
 from replay.comparison.figures import Shift
-from replay.templatetags.replay_tags import CLASS_TONES
+from replay.templatetags.replay_tags import CLASS_TONES, figures_told
 from replay.two_runs.kept import Compared, Row
 from replay.two_runs.lines import Line
 from replay.views.compare import Place
@@ -94,6 +94,20 @@ def line_time(line: Line) -> Shift:
     return figures.time_shift(
         line.a.duration_ms if line.a else None, line.b.duration_ms if line.b else None
     )
+
+
+def line_tokens(line: Line) -> Shift:
+    sides = (line.a, line.b)
+    a, b = ([one.input_tokens, one.output_tokens] if one else [None, None] for one in sides)
+    before, after = (None if one == [None, None] else sum(n or 0 for n in one) for one in (a, b))
+    return figures.token_shift(before, after, known=(None not in a, None not in b))
+
+
+@register.simple_tag
+def line_figures(line: Line) -> str:
+    """What an effect took in each run."""
+    told = (("Cost", line_cost(line)), ("Latency", line_time(line)), ("Tokens", line_tokens(line)))
+    return figures_told(told)
 
 
 @register.filter

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from urllib.parse import urlencode
 
 from django import template
@@ -15,8 +15,9 @@ from replay.comparison import figures
 from replay.comparison.differences import Difference
 from replay.comparison.figures import Shift
 from replay.comparison.sides import Block, Piece
-from replay.models import Replay, ReplayEffect, ReplayMode, ReplaySample
+from replay.models import Answered, Replay, ReplayEffect, ReplayMode, ReplaySample
 from replay.review.clusters import general
+from runs import display
 from runs.messages.loose import clean
 from runs.steps.timeline import lane_of
 
@@ -177,19 +178,67 @@ def _sum(asked: int | None, said: int | None) -> int | None:
     return None if asked is None and said is None else (asked or 0) + (said or 0)
 
 
-@register.filter
-def row_cost(row: ReplayEffect) -> Shift:
-    return figures.cost_shift(row.effect.cost if row.effect else None, row.cost)
+def row_cost(row: ReplayEffect, came: Answered | None = None) -> Shift:
+    """What it costs of what it did; a row of several samples is held against as many recordings."""
+    before = row.effect.cost if row.effect else None
+    times = _times(row, came)
+    return figures.cost_shift(None if before is None else before * times, (came or row).cost)
 
 
-@register.filter
-def row_latency(row: ReplayEffect) -> Shift:
-    return figures.time_shift(row.effect.duration_ms if row.effect else None, row.latency_ms)
+def row_latency(row: ReplayEffect, came: Answered | None = None) -> Shift:
+    before = row.effect.duration_ms if row.effect else None
+    return figures.time_shift(before, (came or row).latency_ms)
+
+
+def row_tokens(row: ReplayEffect, came: Answered | None = None) -> Shift:
+    sides = ([one.input_tokens, one.output_tokens] for one in (row.effect, came or row) if one)
+    before, after = sides if row.effect else ([None, None], next(sides))
+    old = _sum(*before)
+    known = (None not in before, None not in after)
+    old = None if old is None else old * _times(row, came)
+    return figures.token_shift(old, _sum(*after), known=known)
+
+
+def _times(row: ReplayEffect, came: Answered | None) -> int:
+    """How many answers a row's sums are of: of one sample it is one."""
+    return sum(row.spread.values()) if row.spread and came in (None, row) else 1
+
+
+@register.simple_tag
+def pair_figures(row: ReplayEffect, came: Answered) -> str:
+    """What an answer took beside the recorded one."""
+    told = (
+        ("Cost", row_cost(row, came)),
+        ("Latency", row_latency(row, came)),
+        ("Tokens", row_tokens(row, came)),
+    )
+    return figures_told(told)
+
+
+def figures_told(told: Iterable[tuple[str, Shift]]) -> str:
+    """Figures beside each other, those of which neither side is known left out."""
+    known = ((name, shift(change)) for name, change in told if _is_known(change))
+    items = format_html_join("", "<div><dt>{}</dt><dd>{}</dd></div>", known)
+    if not items:
+        return ""
+    return format_html('<dl class="facts figures" aria-label="What it took">{}</dl>', items)
+
+
+def _is_known(change: Shift) -> bool:
+    return (change.before, change.after) != (display.UNKNOWN, display.UNKNOWN)
 
 
 @register.simple_tag
 def shift(change: Shift) -> str:
-    """`before → after` and by how much in percent."""
+    """`before → after` and by how much, in absolute and percent."""
+    by = f"{change.by} ({change.percent})" if change.percent else change.by
+    small = format_html(' <small class="{}">{}</small>', change.tone, by) if by else ""
+    return format_html("{} → {}{}", change.before, change.after, small)
+
+
+@register.simple_tag
+def short_shift(change: Shift) -> str:
+    """`before → after` and by how much in percent, the absolute behind it: for lists."""
     small = format_html(' <small class="{}" title="{}">{}</small>', change.tone, change.by,
                         change.percent or change.by) if change.by else ""  # fmt: skip
     return format_html("{} → {}{}", change.before, change.after, small)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from replay.two_runs.kept import Compared, Row
 from runs.models import Effect, Run
 
-_COLUMNS = ("seq", "family", "name", "key", "summary", "cost", "duration_ms", "status")
+_COLUMNS = ("seq", "family", "name", "key", "summary", "cost", "duration_ms", "status",
+            "input_tokens", "output_tokens")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
