@@ -1,5 +1,6 @@
 "use strict";
-/* The replay form: one more field for a model, and an address without what is not changed.
+/* The replay form: one more field for a model, an address without what is not changed, and no start
+   before the plan says what the controls do.
    A replay's page: rows that came by a poll mark the answers one is reading. */
 (() => {
   const models = document.getElementById("models");
@@ -19,10 +20,35 @@
     });
   }
 
+  const controls = document.getElementById("controls");
+  const state = () => new URLSearchParams(new FormData(controls)).toString();
+  let asked = controls && state();
+  let planned = asked;
+  const hold = () => {
+    const go = document.getElementById("go");
+    if (!go || !controls) return;
+    const ahead = state() !== planned;
+    if (ahead && !go.disabled) go.dataset.held = "";
+    if ("held" in go.dataset) go.disabled = ahead;
+  };
+  controls?.addEventListener("input", hold);
+  document.addEventListener("htmx:oobAfterSwap", () => {
+    planned = asked;
+    hold();
+  });
+  for (const failed of ["htmx:sendError", "htmx:responseError"])
+    document.addEventListener(failed, () => { asked = null; });
+
   const unchanged = (field) => field && field.value === field.dataset.unchanged;
 
   document.addEventListener("htmx:configRequest", (event) => {
     if (event.target.id !== "controls") return;
+    // To leave a field is no change: the button that is just being pressed would be replaced.
+    if (state() === asked) {
+      event.preventDefault();
+      return;
+    }
+    asked = state();
     const sent = event.detail.parameters;
     const kept = Object.keys(sent).map((name) => [name, [].concat(sent[name]).filter((value) => value !== "")]);
     for (const [name, values] of kept) {

@@ -85,6 +85,36 @@ def test_what_is_changed_while_a_plan_is_made_is_planned_next(page):
     page.wait_for_url(re.compile(r"temperature=0\.5&system=Be(%20|\+)terse\.$"))
 
 
+SLOW = re.compile(r"temperature=0\.5$")
+
+
+@pytest.mark.parametrize("where", ["runs/trip/replay?", "experiments/new?run=trip&"])
+def test_nothing_starts_before_the_plan_says_what_the_controls_do(page, where: str):
+    """A start in between would be that of the plan before."""
+    held = []
+    page.goto(f"/p/acme/{where}model=openai:a")
+    go = page.locator("#go")
+    expect(go).to_be_enabled()
+    page.locator("#temperature").fill("0")
+    expect(go).to_be_disabled()
+    page.locator("#temperature").fill("")
+    expect(go).to_be_enabled()
+    page.route(SLOW, lambda it: held.append(it))
+    with page.expect_request(SLOW):
+        page.locator("#temperature").fill("0.5")
+        expect(go).to_be_disabled()
+        page.locator("#temperature").blur()
+    page.locator("#system").fill("Be terse.")
+    for it in held:
+        it.continue_()
+    page.unroute(SLOW)
+    page.wait_for_url(re.compile(r"system=Be(%20|\+)terse\."))
+    expect(go).to_be_enabled()
+    go.click()  # which leaves the text, too
+    page.wait_for_url(re.compile("/(replays|experiments)/(rp|ex)_"))
+    assert Replay.objects.get().controls == {"temperature": 0.5, "system": "Be terse."}
+
+
 def test_a_control_put_back_leaves_no_trace_in_the_address(page):
     page.goto("/p/acme/runs/trip/replay?temperature=0")
     page.locator("#temperature").fill("")
