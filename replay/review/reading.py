@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 
-from replay.models import ReplayEffect
+from replay.models import Experiment, ReplayEffect
 from replay.review.models import Baseline, Cluster, Divergence, EventKind, ReviewEvent, State
 from runs.accounts.models import Membership, Project, User
 from runs.prepared import prepared
@@ -18,6 +18,7 @@ MEMBERS = 50
 EVENTS = 100
 COUNTED = 99
 AGENTS = 50
+EXPERIMENTS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +235,21 @@ def _agents(project_id: int, *, state: str) -> QuerySet[Cluster, str]:
     found = Cluster.objects.filter(project_id=project_id, **{f"{state}_count__gt": 0})
     names = found.order_by("agent").values_list("agent", flat=True)
     return names.distinct()[:AGENTS]
+
+
+def experiments(project: Project, chosen: str) -> list[tuple[str, str]]:
+    """The newest experiments by id and name, for the filter; the chosen one is among them."""
+    found = dict(_experiments(project.pk))
+    if chosen and chosen not in found:
+        mine = Experiment.objects.filter(project=project, public_id=chosen)
+        found[chosen] = mine.values_list("name", flat=True).first() or chosen
+    return [(public_id, name or public_id) for public_id, name in found.items()]
+
+
+@prepared
+def _experiments(project_id: int) -> QuerySet[Experiment, tuple[str, str]]:
+    found = Experiment.objects.filter(project_id=project_id).order_by("-pk")
+    return found.values_list("public_id", "name")[:EXPERIMENTS]
 
 
 def newest_open(cluster: Cluster) -> int:

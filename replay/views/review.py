@@ -170,6 +170,7 @@ def _list(member: Membership, place: Place) -> dict[str, Any]:
         "states": COUNTED,
         "classes": [d for d in Difference if d.is_change],
         "agents": [(name, name or NO_AGENT) for name in reading.agents(project, filters.state)],
+        "experiments": reading.experiments(project, filters.experiment),
         "people": _people(member),
         "counts": reading.counts(project, member.user),
         "minimum": minimum_of(project.pk),

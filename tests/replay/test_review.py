@@ -111,7 +111,10 @@ def test_an_experiment_s_own(cluster, person, project):
 
     mine = Experiment.objects.create(project=project, name="Move off")
     Replay.objects.filter(pk=cluster.members.first().replay_id).update(experiment=mine)
+    page = text(person("Cy").get(PAGE))
+    assert f'<option value="{mine.public_id}">Move off</option>' in page
     page = text(person().get(f"{PAGE}?experiment={mine.public_id}&of=facts"))
+    assert f'<option value="{mine.public_id}" selected>Move off</option>' in page
     assert page.count('class="cluster"') == 1
     assert "the replay with openai:gpt-b" in page
     assert "No cluster is like that" in text(person("Bob").get(f"{PAGE}?experiment=ex_no"))
