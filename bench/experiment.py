@@ -24,6 +24,8 @@ from bench.product import Client, Product
 from replay.fake_provider import FakeProvider
 
 PROCESSES = 2
+LEFT_FREE = 2
+"""Threads of each worker that no single provider has (`replay.lanes`)."""
 
 
 def provider(delay_ms: float) -> FakeProvider:
@@ -78,7 +80,7 @@ def measure(asked: argparse.Namespace) -> None:
             "OPENAI_API_KEY": KEY,
             "OPENAI_BASE_URL": fake.openai_base_url,
             "WEB_WORKERS": str(PROCESSES),
-            "WORKER_CONCURRENCY": str(asked.replays // PROCESSES),
+            "WORKER_CONCURRENCY": str(asked.replays // PROCESSES + LEFT_FREE),
         }
         if asked.by == "worker":
             environment["WORKER_PARALLEL_CALLS"] = str(asked.parallel // PROCESSES)

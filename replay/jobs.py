@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -21,7 +20,7 @@ from celery import current_app
 from django.conf import settings
 from django.db import IntegrityError, InterfaceError, transaction
 from django.db import OperationalError as DatabaseAway
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import F, Q
 from django.utils import timezone
 from kombu.exceptions import KombuError, OperationalError
 
@@ -55,8 +54,6 @@ RING_AGAIN_SECONDS = 10.0
 RUNG_AT_ONCE = 20
 """Queued rows one sweep rings for; behind them workers are busy anyway."""
 QUEUED_AT_ONCE = 100
-TURN_SECONDS = 1.0
-"""How long a worker goes on with an experiment before it hears who else waits."""
 
 MODES: dict[str, Callable[[Lease], Outcome]] = {
     ReplayMode.RECONSTRUCT: reconstruct.run,
@@ -162,38 +159,6 @@ def _next(experiment_id: int) -> Any:
     return _waiting(experiment_id)[:1]
 
 
-def _oldest(experiment_id: int) -> Any:
-    waiting = Replay.objects.filter(experiment=experiment_id, status="queued")
-    return waiting.order_by("pk").values_list("public_id", flat=True)
-
-
-@prepared
-def _of_run(experiment_id: int, run_id: int) -> Any:
-    return _oldest(experiment_id).filter(run=run_id)[:1]
-
-
-@prepared
-def _of_idle_run(experiment_id: int) -> Any:
-    at_work = Replay.objects.filter(
-        experiment=OuterRef("experiment"), run=OuterRef("run"), status__in=("running", "cancelling")
-    )
-    return _oldest(experiment_id).filter(~Exists(at_work))[:1]
-
-
-@prepared
-def _of_any_run(experiment_id: int) -> Any:
-    return _oldest(experiment_id)[:1]
-
-
-def _next_beside(experiment_id: int, run_id: int) -> str | None:
-    """What a worker takes after a replay of this run: another of the same, whose calls it has read;
-    else of the first run that nobody works on."""
-    found = (
-        _of_run(experiment_id, run_id) or _of_idle_run(experiment_id) or _of_any_run(experiment_id)
-    )
-    return found[0] if found else None
-
-
 def ring(public_id: str) -> None:
     """Tell the workers. A deaf broker is no error: the sweeper rings again."""
     with bulk.single():
@@ -240,37 +205,16 @@ def claim(public_id: str) -> Lease | None:
     return Lease(replay, replay.attempt, cancelled)
 
 
-def take_turn(public_id: str) -> None:
-    """Do a queued replay, and then others of its experiment, as long as a turn lasts.
-
-    To be rung for each takes a worker longer than many a call. A message that comes late, for a
-    replay that another did, is a turn as well; one that ends while others wait rings for the next.
-    """
-    until = time.monotonic() + TURN_SECONDS
-    lease = _do(public_id)
-    found = bulk.find(Replay, ("experiment_id", "run_id"), public_id=public_id)
-    experiment, run = found or (0, 0)
-    while experiment and not stop.is_told and (lease is None or lease.ended):
-        waiting = _next_beside(experiment, run)
-        if waiting is None:
-            return
-        if time.monotonic() >= until:
-            ring(waiting)
-            return
-        lease = _do(waiting)
-        run = lease.replay.run_id if lease is not None else run
-
-
 def run_job(public_id: str) -> bool:
     """Do a queued replay from claim to finish; False when there was nothing to claim. One of an
     experiment rings for another."""
-    lease = _do(public_id)
+    lease = do(public_id)
     if lease is not None and lease.ended and lease.replay.experiment_id and not stop.is_told:
         ring_waiting(lease.replay.experiment_id, most=1)
     return lease is not None
 
 
-def _do(public_id: str) -> Lease | None:
+def do(public_id: str) -> Lease | None:
     """From claim to finish; None when there was nothing to claim."""
     lease = claim(public_id)
     if lease is None:

@@ -8,7 +8,7 @@ from celery import shared_task
 from celery.signals import worker_init, worker_shutdown, worker_shutting_down
 from django.db import DatabaseError, close_old_connections, connections
 
-from replay import jobs, sweeper
+from replay import jobs, sweeper, taking_turns
 from replay.lease import stop
 from replay.models import Replay, ReplayStatus
 from replay.notifications import sweeper as notifications
@@ -22,7 +22,7 @@ def run(public_id: str) -> None:
     """Do the replay of this id, unless another worker has it, and go on with its experiment."""
     close_old_connections()  # which also lets the next statement look whether it is still there
     try:
-        jobs.take_turn(public_id)
+        taking_turns.take_turn(public_id)
     finally:
         if not _more_waits(public_id):
             connections.close_all()

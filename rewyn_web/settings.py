@@ -281,7 +281,7 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-CELERY_WORKER_CONCURRENCY = env.int("WORKER_CONCURRENCY", 4)
+CELERY_WORKER_CONCURRENCY = env.int("WORKER_CONCURRENCY", 6)
 WORKER_ALIVE_FILE = env.str("WORKER_ALIVE_FILE", "")
 """A worker touches it every few seconds while it is connected (a container's health check)."""
 CELERY_BEAT_SCHEDULE = {"tidy": {"task": "runs.tidy", "schedule": 3600.0}}

@@ -9,7 +9,7 @@ import json
 import factories
 import pytest
 
-from replay import jobs
+from replay import jobs, taking_turns
 from replay.experiments import cells
 from replay.experiments.asked import MAX_CELLS, MAX_RUNS
 from replay.models import Cell, Experiment, Replay
@@ -287,7 +287,7 @@ def waiting() -> int:
 
 
 def test_a_worker_that_is_rung_once_does_all_of_an_experiment(three, fake):
-    jobs.take_turn(three[1])
+    taking_turns.take_turn(three[1])
     assert (waiting(), Replay.objects.filter(status="succeeded").count()) == (0, 3)
     assert len(fake.asked) == 6
 
@@ -296,7 +296,7 @@ def test_a_worker_stays_with_its_run_and_comes_to_those_of_others_last(started):
     """Two replays of each run; somebody else is at work on the first of the first run."""
     names = list(Replay.objects.order_by("pk").values_list("public_id", flat=True))
     jobs.claim(names[0])
-    jobs.take_turn(names[2])
+    taking_turns.take_turn(names[2])
     done = Replay.objects.exclude(status="running").order_by("started_at")
     order = [names[2], names[3], names[4], names[5], names[1]]
     assert list(done.values_list("public_id", flat=True)) == order
@@ -304,15 +304,15 @@ def test_a_worker_stays_with_its_run_and_comes_to_those_of_others_last(started):
 
 def test_a_turn_ends_for_others_and_rings_for_what_waits(three, monkeypatch):
     heard: list[str] = []
-    monkeypatch.setattr(jobs, "TURN_SECONDS", 0.0)
+    monkeypatch.setattr(taking_turns, "TURN_SECONDS", 0.0)
     monkeypatch.setattr(jobs, "ring", heard.append)
-    jobs.take_turn(three[0])
+    taking_turns.take_turn(three[0])
     assert (waiting(), heard) == (2, [three[1]])
 
 
 def test_a_late_message_is_a_turn_as_well(three):
     jobs.run_job(three[0])
-    jobs.take_turn(three[0])
+    taking_turns.take_turn(three[0])
     assert waiting() == 0
 
 

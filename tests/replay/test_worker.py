@@ -6,41 +6,27 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from celery.worker import WorkController
-from django.db import connection, connections
+from django.db import connection
 from django.utils import timezone
 from receiver import running
+from workers import embedded_worker, until
 
-from replay import jobs, sweeper
-from replay.lease import stop
+from replay import jobs
 from replay.models import Delivery, Replay, ReplayEffect, Webhook
 from replay.notifications import keeping, sending
 from replay.notifications import sweeper as notifications
 from replay.questions import read_question
 from replay.start import start
-from rewyn_web.celery import app
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 LEASE = 6.0
 CALLS = [1 + 5 * n for n in range(10)]
-
-
-def until(done, seconds: float = 20):
-    """What `done` gives as soon as it gives anything."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found = done()
-        if found:
-            return found
-        time.sleep(0.02)
-    raise AssertionError("it did not happen in time")
 
 
 def ended(replay: Replay) -> Replay | None:
@@ -50,19 +36,8 @@ def ended(replay: Replay) -> Replay | None:
 
 @pytest.fixture
 def worker(transactional_db):
-    """A worker thread in this process, started as the embedded one is."""
-    controller = WorkController(
-        app=app, pool_cls="threads", concurrency=2, hostname="embedded@test",
-        without_gossip=True, without_mingle=True, without_heartbeat=True,
-    )  # fmt: skip
-    thread = threading.Thread(target=controller.start, daemon=True)
-    thread.start()
-    yield controller
-    controller.stop()
-    thread.join(60)
-    sweeper.stop()
-    stop.clear()  # this process goes on
-    connections.close_all()
+    with embedded_worker(threads=2) as controller:
+        yield controller
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,0 +1,118 @@
+"""What a thread of a worker does when it is rung: a replay, and others of its experiment."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Exists, OuterRef
+
+from replay import jobs
+from replay.lanes import lanes
+from replay.lease import Lease, stop
+from replay.models import Replay
+from runs import bulk
+from runs.prepared import prepared
+
+TURN_SECONDS = 1.0
+"""How long a worker goes on with an experiment before it hears who else waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What is known of a replay by its row, before it is claimed."""
+
+    public_id: str
+    experiment: int | None
+    run: int
+    project: int
+    provider: str
+
+
+def take_turn(public_id: str) -> None:
+    """Do a queued replay, and then others of its experiment, as long as a turn lasts.
+
+    To be rung for each takes a worker longer than many a call. A message that comes late, for a
+    replay that another did, is a turn as well, and so is one for which its provider's lane has no
+    room; one that ends while others wait rings for them.
+    """
+    waiting = _turn(public_id)
+    for name in (*lanes.let_in(), *([waiting] if waiting else [])):
+        jobs.ring(name)
+
+
+def _turn(public_id: str) -> str | None:
+    """What of its experiment waits at the end of the turn."""
+    until = time.monotonic() + TURN_SECONDS
+    named = _named(public_id)
+    if named is None:
+        return None
+    lease = _do(named)
+    while named.experiment and not stop.is_told and (lease is None or lease.ended):
+        waiting = _next_beside(named)
+        if waiting is None or time.monotonic() >= until:
+            return waiting
+        named = _named(waiting)
+        if named is None:
+            return None
+        lease = _do(named)
+    return None
+
+
+def _named(public_id: str) -> _Named | None:
+    columns = ("experiment_id", "run_id", "project_id", "provider")
+    found = bulk.find(Replay, columns, public_id=public_id)
+    return _Named(public_id, *found) if found else None
+
+
+def _do(named: _Named) -> Lease | None:
+    """From claim to finish, in its provider's lane; None when there was nothing to claim or no
+    room."""
+    if not named.provider:
+        return jobs.do(named.public_id)
+    lane = named.project, named.provider
+    if not lanes.enter(lane, named.public_id):
+        return None
+    try:
+        return jobs.do(named.public_id)
+    finally:
+        lanes.leave(lane)
+
+
+def _next_beside(named: _Named) -> str | None:
+    """What a worker takes after a replay: another of the same run, whose calls it has read; else of
+    the first run that nobody works on. None whose provider's lane is full."""
+    assert named.experiment is not None
+    full = lanes.full(named.project)
+    found = (
+        _of_run(named.experiment, named.run, *full)
+        or _of_idle_run(named.experiment, *full)
+        or _oldest(named.experiment, *full)
+    )
+    return found[0] if found else None
+
+
+def _queued(experiment_id: int, full: tuple[str, ...]) -> Any:
+    waiting = Replay.objects.filter(experiment=experiment_id, status="queued")
+    if full:
+        waiting = waiting.exclude(provider__in=full)
+    return waiting.order_by("pk").values_list("public_id", flat=True)
+
+
+@prepared
+def _of_run(experiment_id: int, run_id: int, *full: str) -> Any:
+    return _queued(experiment_id, full).filter(run=run_id)[:1]
+
+
+@prepared
+def _of_idle_run(experiment_id: int, *full: str) -> Any:
+    at_work = Replay.objects.filter(
+        experiment=OuterRef("experiment"), run=OuterRef("run"), status__in=("running", "cancelling")
+    )
+    return _queued(experiment_id, full).filter(~Exists(at_work))[:1]
+
+
+@prepared
+def _oldest(experiment_id: int, *full: str) -> Any:
+    return _queued(experiment_id, full)[:1]

@@ -1,0 +1,111 @@
+"""Lanes: a provider that hangs keeps nobody else's replays waiting."""
+
+from __future__ import annotations
+
+import pytest
+from workers import embedded_worker, until
+
+from replay import jobs, taking_turns
+from replay.lanes import Lanes, lanes
+from replay.models import ProjectProvider, Replay
+from replay.project_providers.sealing import seal
+from replay.questions import read_question
+from replay.start import start
+
+HUNG, OTHER = (1, "hung"), (1, "other")
+
+
+@pytest.fixture
+def of_four(settings) -> Lanes:
+    settings.CELERY_WORKER_CONCURRENCY = 4
+    return Lanes()
+
+
+def test_one_provider_has_all_threads_but_two_and_all_together_all_but_one(of_four):
+    assert [of_four.enter(HUNG, name) for name in "abc"] == [True, True, False]
+    assert [of_four.enter(OTHER, name) for name in "de"] == [True, False]
+    assert sorted(of_four.full(1)) == ["hung", "other"]
+    assert of_four.full(2) == []
+
+
+def test_who_was_turned_away_is_let_in_when_there_is_room_the_first_first(of_four):
+    for name in "abcd":
+        of_four.enter(HUNG, name)
+    assert of_four.let_in() == []
+    of_four.leave(HUNG)
+    assert of_four.let_in() == ["c"]
+    assert of_four.enter(HUNG, "c")
+    of_four.leave(HUNG)
+    of_four.leave(HUNG)
+    assert of_four.let_in() == ["d"]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_worker_of_few_threads_does_one_replay_at_least(settings, threads):
+    settings.CELERY_WORKER_CONCURRENCY = threads
+    few = Lanes()
+    assert [few.enter(HUNG, name) for name in "ab"] == [True, False]
+
+
+# --- In a worker --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def worker(transactional_db, settings):
+    settings.CELERY_WORKER_CONCURRENCY = 4
+    with embedded_worker(threads=4) as controller:
+        yield controller
+
+
+@pytest.fixture
+def hung(transactional_db, project, provider, settings) -> None:
+    """A provider of the project that takes its time, beside `openai`, which does not."""
+    settings.REPLAY_PRIVATE_ADDRESSES = True
+    fake = provider({"when": {"model": "slow"}, "delay_ms": 6000, "answer": {"text": "at last"}},
+                    {"answer": {"text": "ok"}})  # fmt: skip
+    ProjectProvider.objects.create(
+        project=project, name="hung", kind="openai", base_url=fake.openai_base_url,
+        sealed=seal("sk-acme-key", project.pk),
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_provider_that_hangs_keeps_no_other_replay_waiting(hung, store, read_log, request):
+    run = store(read_log("02-two-tools-memory"))
+    slow = [
+        start(run, read_question({"run": run.external_id, "models": ["hung:slow"], **more}),
+              jobs.Asker()).replays[0]
+        for more in ({"temperature": n / 10} for n in range(6))
+    ]  # fmt: skip
+    request.getfixturevalue("worker")
+    until(lambda: Replay.objects.filter(status="running").count() == 2)
+    other = start(run, read_question({"run": run.external_id, "models": ["openai:m"]}),
+                  jobs.Asker()).replays[0]  # fmt: skip
+    proof, _ = jobs.create_job(run=run, mode="reconstruct", plan={})
+    both = Replay.objects.filter(pk__in=[other.pk, proof.pk])
+    until(lambda: all(one.is_final for one in both.all()))
+    mine = Replay.objects.filter(pk__in=[one.pk for one in slow])
+    assert (mine.filter(status="running").count(), mine.filter(status="queued").count()) == (2, 4)
+    assert until(lambda: mine.filter(status="succeeded").count() == 6, 60)
+
+
+@pytest.mark.django_db
+def test_others_of_an_experiment_go_on_beside_a_full_lane(
+    project, store, read_log, provider, rung, settings
+):
+    settings.CELERY_WORKER_CONCURRENCY = 4
+    provider({"answer": {"text": "ok"}})
+    run = store(read_log("02-two-tools-memory"))
+    models = ["openai:a", "anthropic:b"]
+    both = start(run, read_question({"run": run.external_id, "models": models}), jobs.Asker())
+    first, second = both.replays
+    full = project.pk, "openai"
+    assert lanes.enter(full, "x") and lanes.enter(full, "y")
+    try:
+        taking_turns.take_turn(first.public_id)
+    finally:
+        lanes.leave(full)
+        lanes.leave(full)
+    states = {one.pk: one.status for one in Replay.objects.all()}
+    assert states == {first.pk: "queued", second.pk: "succeeded"}
+    assert lanes.let_in() == [first.public_id]
