@@ -42,6 +42,8 @@ class Experiment(models.Model):
     dataset = models.ForeignKey(
         "replay.Dataset", models.SET_NULL, null=True, related_name="experiments"
     )
+    asked_runs = models.PositiveIntegerField(null=True)
+    """Over how many runs, those that somebody deleted since too; null: older than this."""
     gate = models.JSONField(default=dict, blank=True)
     """What it is held to: `min_same`, `max_cost_ratio`, `no_errors`."""
     fingerprint = models.CharField(max_length=FINGERPRINT, blank=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from replay.models import CallState, ReplayEffect
-from runs import statements
+from replay.models import CallState, ReplayEffect, ReplaySample
+from runs import bulk, statements
 from runs.models import Effect
 
 AT_ONCE = 200
@@ -18,6 +18,14 @@ def to_ask(replay_id: int) -> list[ReplayEffect]:
     """The rows of a replay that have no answer and may be asked, in order."""
     found = statements.objects(ReplayEffect, _ASKED, order="seq", replay_id=replay_id, state=_OPEN)
     return with_effects(found)
+
+
+def has_answers(replay_id: int) -> bool:
+    """Whether anything of a replay was answered, by an answer or a sample of one."""
+    answered = {"replay_id": replay_id, "state": CallState.ANSWERED.value}
+    if bulk.find(ReplayEffect, ("id",), **answered) is not None:
+        return True
+    return ReplaySample.objects.filter(row__replay=replay_id).exists()
 
 
 def with_effects(rows: list[ReplayEffect], columns: Sequence[str] = ()) -> list[ReplayEffect]:

@@ -116,9 +116,9 @@ def _columns(sums: dict[str, Any], samples: int) -> dict[str, Any]:
 
 
 def _with_unfinished(columns: dict[str, Any], replay: Replay) -> dict[str, Any]:
-    """The same with the samples of calls that failed later: they were paid for, too. The
-    recording counts once for each, and a sum that they are in is "at least"."""
-    kept = ReplaySample.objects.filter(row__replay=replay, row__state=CallState.FAILED)
+    """The same with the samples of calls that failed later, or were not asked to the end: they were
+    paid for, too. The recording counts once for each, and a sum that they are in is "at least"."""
+    kept = ReplaySample.objects.filter(row__replay=replay).exclude(row__state=CallState.ANSWERED)
     recorded = ("cost", "input_tokens", "output_tokens")
     counted = Q(row__effect__counted=True)
     more = kept.aggregate(

@@ -96,6 +96,7 @@ EXPERIMENT = _object(
         **_LINE,
         "status": {"type": "string", "enum": ["planned", "running", *ENDS]},
         "progress": _object({"done": _COUNT, "total": _COUNT}),
+        "deleted_runs": _COUNT,
         "gate": _object({"passed": _FLAG, "checks": _listed(CHECK)}),
         "candidates": _listed(COLUMN),
         "plan": {"type": "object"},

@@ -36,6 +36,7 @@ def experiment_shape(found: Summary, gate: Gate) -> dict[str, Any]:
         **experiment_line(found.experiment),
         "status": found.status,
         "progress": {"done": found.done, "total": found.cells},
+        "deleted_runs": found.deleted_runs,
         "gate": {
             **gate.as_json(),
             "passed": bool(checked) and all(one.passed for one in checked),

@@ -51,7 +51,10 @@ class ProviderOut(Limits):
     key = serializers.CharField(allow_null=True, help_text="`sealed`, `variable` or null.")
     key_variable = serializers.CharField(allow_null=True)
     sealed_at = serializers.DateTimeField(allow_null=True)
-    spent_today = serializers.FloatField(allow_null=True)
+    spent_today = serializers.FloatField(
+        allow_null=True, help_text="US dollars since midnight UTC; null: nothing of it is known."
+    )
+    spent_today_complete = serializers.BooleanField(help_text="Else it is at least that much.")
     problem = Problem(allow_null=True)
     test = LastTest(allow_null=True)
 

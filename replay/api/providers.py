@@ -14,6 +14,7 @@ from replay.api import provider_docs
 from replay.project_providers import keeping
 from replay.project_providers.catalog import Catalog, catalog_of
 from replay.project_providers.keeping import LIMITS, BadProvider
+from replay.project_providers.limits import blind_today
 from replay.project_providers.models import ProjectProvider
 from replay.project_providers.trying import try_out
 from rewyn_sdk.errors import DecodeError
@@ -36,7 +37,9 @@ class ProvidersView(APIView):
         catalog = catalog_of(project_id)
         rows = ProjectProvider.objects.filter(project_id=project_id).order_by("name")
         others = sorted(set(catalog.ready) - catalog.own)
-        return Response({"results": [_shape(r, catalog) for r in rows], "environment": others})
+        blind = blind_today(project_id)
+        shown = [_shape(row, catalog, blind) for row in rows]
+        return Response({"results": shown, "environment": others})
 
 
 class ProviderView(APIView):
@@ -103,11 +106,12 @@ def _sent(request: Request) -> dict[str, Any]:
 
 
 def _answer(row: ProjectProvider) -> dict[str, Any]:
-    return _shape(row, catalog_of(row.project_id))
+    return _shape(row, catalog_of(row.project_id), blind_today(row.project_id))
 
 
-def _shape(row: ProjectProvider, catalog: Catalog) -> dict[str, Any]:
+def _shape(row: ProjectProvider, catalog: Catalog, blind: set[int]) -> dict[str, Any]:
     problem = catalog.broken.get(row.name)
+    counts, spent, complete = row.has_limits, row.spent_today, row.pk not in blind
     return {
         "name": row.name,
         "kind": row.kind,
@@ -117,7 +121,8 @@ def _shape(row: ProjectProvider, catalog: Catalog) -> dict[str, Any]:
         "key_variable": row.key_variable or None,
         "sealed_at": row.sealed_at,
         **{name: _number(getattr(row, name)) for name in LIMITS},
-        "spent_today": float(row.spent_today) if row.has_limits else None,
+        "spent_today": float(spent) if counts and (complete or spent) else None,
+        "spent_today_complete": counts and complete,
         "problem": {"code": problem.code, "message": str(problem)} if problem else None,
         "test": _test(row),
     }

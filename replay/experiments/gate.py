@@ -90,6 +90,8 @@ class Measured:
     answered: int
     runs: int
     """How many it was asked over that are still there."""
+    asked_runs: int
+    """How many there were, where that is known; 1 at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +106,12 @@ class Check:
 
 def checks(gate: Gate, measured: Measured) -> list[Check]:
     """What a candidate is held to. While it is not finished, or where it was stopped, it passes
-    nothing, what is unknown does not pass, and nothing passes without an answer or without runs."""
+    nothing, what is unknown does not pass, and nothing passes without an answer, or without a run
+    that somebody deleted."""
     over, check = measured.finished, partial(Check, measured.name, measured.place)
     found = [check("finished", True, over, over)]
-    if not measured.runs:
-        found.append(check("runs", 1, 0, False))
+    if measured.runs < measured.asked_runs:
+        found.append(check("runs", measured.asked_runs, measured.runs, False))
     elif over and not measured.answered:
         found.append(check("answers", 1, 0, False))
     if gate.min_same is not None:

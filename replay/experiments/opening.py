@@ -63,6 +63,7 @@ def open_experiment(
     experiment = Experiment(
         project=project,
         name=name or _name(runs, candidates),
+        asked_runs=len(runs),
         gate=gate.as_json(),
         dataset=dataset,
         fingerprint=mark,

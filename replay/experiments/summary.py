@@ -148,6 +148,12 @@ class Summary:
     def to_review(self) -> int:
         return sum(column.to_review for column in self.columns)
 
+    @property
+    def deleted_runs(self) -> int:
+        """Runs that it was asked over and that somebody has deleted, as far as it is known."""
+        there = max((column.cells for column in self.columns), default=0)
+        return max((self.experiment.asked_runs or 0) - there, 0)
+
     def checks(self, gate: Gate) -> list[Check]:
         return [one for column in self.columns for one in checks(gate, self._measured(column))]
 
@@ -161,6 +167,7 @@ class Summary:
             finished=column.is_finished and self.is_finished and not column.ended["cancelled"],
             answered=column.answered,
             runs=column.cells,
+            asked_runs=max(self.experiment.asked_runs or 0, 1),
         )
 
 

@@ -20,7 +20,6 @@ from typing import Any
 
 from django.conf import settings
 from django.db import DataError
-from django.utils import timezone
 
 from replay import results, rows
 from replay.comparison import answers
@@ -32,8 +31,9 @@ from replay.dialects import Answer
 from replay.ignore_rules.keeping import rules_of
 from replay.ignore_rules.rule import of_effect
 from replay.lease import Lease, Stopped, stop
-from replay.models import MESSAGE, CallState, Replay, ReplayEffect, ReplaySample
+from replay.models import MESSAGE, CallState, ReplayEffect, ReplaySample
 from replay.modes import samples
+from replay.modes.exchanged import exchanged, price
 from replay.modes.flights import Flights, Landed
 from replay.modes.provider_now import ProviderNow
 from replay.modes.verdict import verdict
@@ -52,12 +52,11 @@ from replay.providers import (
 from replay.questions import Controls
 from replay.recorded_calls import RecordedCall, recorded_call
 from replay.review import baselines
-from replay.shown import cut
 from replay.wire import wire_of
 from runs import statements
 from runs.messages.loose import clean
 from runs.models import NAME, Effect, Family
-from runs.prices import cost_of
+from runs.refusals import Refused
 from runs.storage import segments
 from runs.usage import Usage
 
@@ -70,7 +69,10 @@ UNSTORABLE = (DataError, ArithmeticError, ValueError)
 def run(lease: Lease) -> Outcome:
     """Ask what has no answer yet, and sum up."""
     replay = lease.replay
-    asked = ProviderNow(replay)
+    try:
+        asked = ProviderNow(replay)
+    except Refused as refusal:
+        return _nobody_to_ask(lease, refusal)
     lease.beat(now=True)
     results.open_like(lease, _row(lease), _calls(lease))
     open_rows = rows.to_ask(replay.pk)
@@ -84,6 +86,15 @@ def run(lease: Lease) -> Outcome:
     finally:
         asking.flights.end()
     return asking.told(verdict(lease))
+
+
+def _nobody_to_ask(lease: Lease, refusal: Refused) -> Outcome:
+    """What was answered before stays the outcome, if anything was."""
+    if not rows.has_answers(lease.replay.pk):
+        raise refusal
+    outcome = verdict(lease)
+    text = f"{refusal.message} {outcome.error_text}"
+    return replace(outcome, error_code=refusal.code, error_text=text)
 
 
 def _row(lease: Lease) -> ReplayEffect:
@@ -384,7 +395,7 @@ class _Asking:
             "model": clean(answer.model or "")[:NAME],
             "finish_reason": clean(answer.finish_reason or "")[:40],
             **judged,
-            **_exchanged(result, sent=waiting.call),
+            **exchanged(result, sent=waiting.call),
             **self._usage(answer),
         }
         if row.samples > 1:
@@ -425,7 +436,7 @@ class _Asking:
         calls = row.calls if row.samples == 1 else waiting.rounds
         wait = next_wait(calls, error, most=most, jitter=random.random())
         side = failed_side(error)
-        told = {"error_code": side.code[:60], "error_text": clean(error.message)[:MESSAGE]}
+        told = {"error_code": side.code[:60], "error_text": clean(error.told)[:MESSAGE]}
         if wait is not None:
             results.put_off(self.lease, row.pk, **told)
             heapq.heappush(self.waiting, (time.monotonic() + wait, row.seq, waiting))
@@ -433,7 +444,7 @@ class _Asking:
         recorded = waiting.recorded.side
         columns = {
             **compared(compare(recorded, side), recorded, side),
-            **_exchanged(result, sent=waiting.call),
+            **exchanged(result, sent=waiting.call),
         }
         if row.samples > 1:
             came = [one.difference for one in samples.kept(row)]
@@ -460,33 +471,3 @@ class _Asking:
         )
         cost = price(used, self.lease.replay, names, self.asked.provider.priced_as)
         return {**{f"{part}_tokens": count for part, count in parts.items()}, "cost": cost}
-
-
-def price(usage: Usage, replay: Replay, models: tuple[str, ...], provider: str) -> Decimal | None:
-    """What an answer of now costs, by the project's prices or the table of today."""
-    return cost_of(
-        usage,
-        family=Family.COMPLETION,
-        models=models,
-        provider=provider,
-        when=timezone.now(),
-        overrides=replay.project.price_overrides,
-    )
-
-
-def _exchanged(result: Result, sent: Call | None) -> dict[str, Any]:
-    """What went over the wire; the body as sent only where it is not what the row holds."""
-    notes = [
-        {"code": note.code, "path": cut(note.path), "message": cut(note.message)}
-        for note in result.notes
-    ]
-    is_known = sent is not None and sent.request_bytes == result.request_bytes
-    return {
-        **({} if is_known else {"sent": segments.compress(result.request_bytes)}),
-        "response": segments.compress(result.response_bytes),
-        "status_code": result.status,
-        "request_id": clean(result.request_id or "")[:NAME],
-        "latency_ms": result.latency_ms,
-        "first_token_ms": result.first_token_ms,
-        "notes": notes,
-    }

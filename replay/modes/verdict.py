@@ -26,10 +26,11 @@ def verdict(lease: Lease) -> Outcome:
     if not failed and not open_calls:
         return Outcome("succeed", columns)
     if open_calls:
-        stopped = Controls.of_json(replay.controls).strict and columns["changed"]
-        code = "stopped_at_difference" if stopped else "not_all_asked"
         text = f"{open_calls} of {sums['rows']} calls were not asked."
-        return Outcome("part", columns, code, text)
+        if Controls.of_json(replay.controls).strict and columns["changed"]:
+            text = f"Stopped at the first answer that differs: {text}"
+            return Outcome("part", columns, "stopped_at_difference", text)
+        return Outcome("part", columns, "not_all_asked", text)
     if answered or ReplaySample.objects.filter(row__replay=replay).exists():
         text = f"{failed} of {answered + failed} calls have no answer."
         return Outcome("part", columns, "calls_failed", text)

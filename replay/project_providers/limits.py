@@ -55,6 +55,11 @@ class Spent:
 
 
 REMOVED = Spent("provider_removed", "The provider was removed from the project.")
+BLIND = Spent(
+    "cost_unknown",
+    "What an answer cost is unknown, so the budget cannot be kept to: ask a model whose price is"
+    " known, or take the budget from the provider.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,20 +125,21 @@ class Gate:
             return None
         mine = self._of_replay(now)
         if mine.unpriced:
-            text = "What an answer cost is unknown, so the budget cannot be kept to."
-            return Spent("cost_unknown", text)
+            return BLIND
         if estimate is None and _of_unknown_cost(row.pk, now):
             return self._wait_for_one_to_end()
         cost = estimate or NOTHING
         if row.replay_budget is not None:
-            text = "The provider's budget for one replay, $%s, is used up ($%s spent)."
-            found = _within(row.replay_budget, mine, cost, Spent("budget_replay", text))
+            spent = Spent("budget_replay", "the provider's budget for one replay")
+            found = _within(row.replay_budget, mine, cost, spent)
             if found is not None:
                 return found
         if row.day_budget is not None:
-            text = "The provider's budget for a day, $%s, is used up ($%s spent today)."
-            today = self._of_today(row, now)
-            return _within(row.day_budget, today, cost, Spent("budget_day", text))
+            today, spent = (
+                self._of_today(row, now),
+                Spent("budget_day", "the provider's budget for a day"),
+            )
+            return _within(row.day_budget, today, cost, spent)
         return None
 
     def _of_replay(self, now: datetime) -> _Sum:
@@ -224,20 +230,30 @@ def gate_of(project_id: int, name: str, replay_id: int, timeout: float) -> Gate 
     return Gate(row.pk, replay_id, timeout) if row is not None and row.has_limits else None
 
 
+def blind_today(project_id: int) -> set[int]:
+    """The project's providers of which an answer of today (UTC) has an unknown cost."""
+    midnight = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
+    calls = ProviderCall.objects.filter(provider__project=project_id, started_at__gte=midnight)
+    return set(calls.filter(priced=False).values_list("provider", flat=True).distinct())
+
+
 def standing(project_id: int, name: str) -> Sequence[Any] | None:
     """What a replay goes by of a project's provider, its key first; None where there is none."""
     columns = ("id", "kind", "base_url", "key_variable", "sealed", *LIMITS)
     return bulk.find(ProjectProvider, columns, project_id=project_id, name=name)
 
 
-def _within(budget: Decimal, spent: _Sum, cost: Decimal, used_up: Spent) -> Wait | Spent | None:
+def _within(budget: Decimal, spent: _Sum, cost: Decimal, bound: Spent) -> Wait | Spent | None:
     """Wait where only what is in flight is in the way: it may cost less than it may cost."""
     if spent.over + spent.in_flight + cost <= budget and spent.over < budget:
         return None
     if spent.in_flight and spent.over + cost <= budget and spent.over < budget:
         return Wait(LOOK_AGAIN_SECONDS)
-    shown = used_up.text % (_dollars(budget), _dollars(spent.over))
-    return Spent(used_up.code, shown)
+    so_far = f"{bound.text}, ${_dollars(budget)} (${_dollars(spent.over)} spent)"
+    if spent.over < budget:
+        text = f"The next call may cost ${_dollars(cost)}, more than is left of {so_far}."
+        return Spent(bound.code, text)
+    return Spent(bound.code, f"Used up: {so_far}.")
 
 
 def _total(what: Any, where: Q | None = None) -> Any:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from math import isnan
 from typing import Any
 
 import httpx2
@@ -59,20 +60,33 @@ class ProviderError:
     retry_after: float | None = None
     code: str | None = None
 
+    @property
+    def asks_too_long(self) -> bool:
+        """Whether asking again may help, but only after a longer time than is waited."""
+        return self.retryable and (self.retry_after or 0.0) > LONGEST_RETRY_AFTER
+
+    @property
+    def told(self) -> str:
+        """The message, and why it is not asked again where only time is in the way."""
+        if not self.asks_too_long:
+            return self.message
+        return f"{self.message} (Retry-After asks for more than {LONGEST_RETRY_AFTER:.0f} s.)"
+
 
 def next_wait(
     attempt: int, error: ProviderError, *, most: int = MOST_ATTEMPTS, jitter: float = 0.0
 ) -> float | None:
     """Seconds to wait after ``attempt`` attempts (1 is the first), ``None`` to give up.
 
-    The provider's Retry-After is kept to, unless it asks for more than five minutes; otherwise
-    0.5 s doubles up to a minute. ``jitter`` (0 to 1) adds up to a quarter, so that calls that
+    The provider's Retry-After is kept to, unless it asks for more than five minutes (then it
+    ``asks_too_long``); without one, or with one that asks for no time at all, 0.5 s doubles up to a
+    minute. ``jitter`` (0 to 1) adds up to a quarter, so that calls that
     failed together don't come back together.
     """
     if not error.retryable or attempt >= most:
         return None
-    if error.retry_after is not None:
-        return error.retry_after if error.retry_after <= LONGEST_RETRY_AFTER else None
+    if error.retry_after:
+        return None if error.asks_too_long else error.retry_after
     return min(LONGEST_WAIT, 0.5 * 2.0 ** (attempt - 1)) * (1 + jitter / 4)
 
 
@@ -153,9 +167,10 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     """The seconds that ``Retry-After`` asks for, as a number or as a date; None without one."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
-            return max(0.0, float(headers[name]) * unit)
+            seconds = float(headers[name]) * unit
         except (KeyError, ValueError):
             continue
+        return 0.0 if isnan(seconds) else max(0.0, seconds)
     try:
         until = parsedate_to_datetime(headers.get("retry-after", "")).timestamp()
     except (TypeError, ValueError):

@@ -51,7 +51,7 @@ CLASS_TONES = {
     Difference.ARGUMENTS: "warn",
 }
 _PROVEN_TONES = {"proven": "ok", "explained": "warn", "contradicted": "bad", "broken": "bad"}
-_STATES = {"pending": "waits", "in_flight": "in flight", "interrupted": "interrupted"}
+_STATES = {"in_flight": "in flight", "interrupted": "interrupted"}
 
 
 @register.simple_tag
@@ -61,8 +61,9 @@ def replay_status(replay: Replay) -> str:
 
 
 @register.simple_tag
-def class_tag(row: ReplayEffect | ReplaySample) -> str:
-    """The class of a row; where there is none yet, how far its call is."""
+def class_tag(row: ReplayEffect | ReplaySample, is_over: bool = False) -> str:
+    """The class of a row; where there is none yet, how far its call is, or was when the replay was
+    over."""
     if isinstance(row, ReplaySample):
         return difference_tag(row.difference)
     if row.proven and row.difference == Difference.SAME:
@@ -71,9 +72,15 @@ def class_tag(row: ReplayEffect | ReplaySample) -> str:
         )
     if not row.difference:
         tone = "warn" if row.state == "interrupted" else "muted"
-        told = _STATES.get(row.state, row.state)
+        told = _STATES.get(row.state) or _waits(row, is_over)
         return format_html('<span class="tag {}">{}</span>', tone, told)
     return difference_tag(row.difference)
+
+
+def _waits(row: ReplayEffect, is_over: bool) -> str:
+    if is_over:
+        return "no answer" if row.calls else "not asked"
+    return "waits to be asked again" if row.calls else "waits"
 
 
 def difference_tag(name: str) -> str:
@@ -104,7 +111,7 @@ def replay_row(context: template.Context, row: ReplayEffect) -> str:
         clean(effect.name or effect.key) if effect else "",
         _says(row),
         format_html(_INTERRUPTED, row.interruptions) if row.interruptions else "",
-        class_tag(row),
+        class_tag(row, replay.is_final),
         money.tone,
         money.by,
         time.tone,

@@ -12,6 +12,7 @@ from replay.project_providers import keeping
 from replay.project_providers.catalog import catalog_of
 from replay.project_providers.forms import ProviderForm, TestForm
 from replay.project_providers.keeping import BadProvider
+from replay.project_providers.limits import blind_today
 from replay.project_providers.models import ProjectProvider
 from replay.project_providers.trying import try_out
 from runs.access import get_project_or_404, signed_in
@@ -108,6 +109,7 @@ def _one(
     context = {
         "form": form,
         "row": row,
+        "is_blind": row.pk in blind_today(row.project_id),
         "problem": catalog_of(row.project_id).broken.get(row.name),
         "test": TestForm(initial={"model": row.test_model}),
     }

@@ -148,7 +148,7 @@ def test_a_call_that_was_no_stream_has_no_first_token(provider, replay):
 
 
 def test_429_is_asked_again_when_the_provider_says(provider, replay):
-    slow = {"error": {"status": 429, "message": "slow down", "retry_after": 0}}
+    slow = {"error": {"status": 429, "message": "slow down", "retry_after": 0.01}}
     fake = provider({"times": 1, "answer": slow}, SAY)
     done = replay(effects=[5])
     assert (done.status, len(fake.asked), rows(done)[0].calls) == ("succeeded", 2, 2)
@@ -156,7 +156,7 @@ def test_429_is_asked_again_when_the_provider_says(provider, replay):
 
 def test_no_more_calls_than_the_plan_allows(provider, ask, settings):
     settings.REPLAY_CALL_ATTEMPTS = 2
-    broken = {"error": {"status": 500, "message": "boom", "retry_after": 0}}
+    broken = {"error": {"status": 500, "message": "boom", "retry_after": 0.01}}
     fake = provider({"answer": broken})
     queued = ask(effects=[5])
     jobs.run_job(queued.public_id)

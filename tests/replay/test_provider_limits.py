@@ -78,6 +78,58 @@ def test_a_replays_budget_stops_it_and_what_was_answered_stays(own, replay):
     assert (states(done), done.cost) == (["answered", "pending"], EACH)
 
 
+def test_a_call_nobody_asked_again_says_so(own, replay, admin):
+    own(parallel=1, replay_budget=EACH)
+    done = replay()
+    left = ReplayEffect.objects.get(replay=done, state="pending")
+    address = f"/p/acme/replays/{done.public_id}?at={left.seq}"
+    page = admin.get(address).content.decode()
+    assert "Not asked.</div>" in page and ">not asked</span>" in page
+    ReplayEffect.objects.filter(pk=left.pk).update(calls=1, error_text="Slow down.")
+    page = admin.get(address).content.decode()
+    assert "Slow down. It was not asked again.</div>" in page and ">no answer</span>" in page
+    Replay.objects.filter(pk=done.pk).update(status="running", finished_at=None)
+    page = admin.get(address).content.decode()
+    assert "Slow down. It will be asked again.</div>" in page
+    assert ">waits to be asked again</span>" in page
+
+
+def test_a_call_that_a_budget_has_no_room_for_is_told_as_that(gate):
+    door = gate(replay_budget=1)
+    limits.settle(door.admit(Decimal("0.8")).call_id, cost=Decimal("0.8"), answered=True)
+    of = "the provider's budget for one replay, $1"
+    assert door.admit(Decimal("0.5")).text == (
+        f"The next call may cost $0.5, more than is left of {of} ($0.8 spent)."
+    )
+    limits.settle(door.admit(Decimal("0.2")).call_id, cost=Decimal("0.4"), answered=True)
+    assert door.admit(Decimal("0.1")).text == f"Used up: {of} ($1.2 spent)."
+
+
+def test_a_provider_that_is_gone_takes_no_answer_away(own, replay):
+    row = own(parallel=1, replay_budget=EACH)
+    stopped = replay()
+    keeping.remove(row)
+    jobs.retry(stopped)
+    jobs.run_job(stopped.public_id)
+    done = Replay.objects.get(pk=stopped.pk)
+    assert (done.status, done.cost, states(done)) == ("partial", EACH, ["answered", "pending"])
+    assert done.error_code == "unknown_provider" and "acme" in done.error_text
+
+
+def test_what_was_spent_today_is_at_least_that_where_a_cost_is_unknown(own, replay, api, admin):
+    own(day_budget=5)
+    assert replay(models=["acme:nobody-knows-it"]).error_code == "cost_unknown"
+    told = api("GET", "/api/v1/providers/acme").json()
+    assert (told["spent_today"], told["spent_today_complete"]) == (None, False)
+    assert ">unknown</span>" in admin.get("/p/acme/settings/providers/acme").content.decode()
+    assert replay().status == "succeeded"
+    told = api("GET", "/api/v1/providers").json()["results"][0]
+    assert (told["spent_today"], told["spent_today_complete"]) == (float(EACH * 2), False)
+    assert "≥" in admin.get("/p/acme/settings/providers/acme").content.decode()
+    ProviderCall.objects.filter(priced=False).delete()
+    assert api("GET", "/api/v1/providers/acme").json()["spent_today_complete"] is True
+
+
 def test_with_a_raised_budget_it_goes_on_where_it_stopped(own, replay):
     row = own(parallel=1, replay_budget=EACH)
     stopped = replay()

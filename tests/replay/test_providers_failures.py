@@ -19,7 +19,7 @@ import pytest
 from asked import ASK_CHAT, CHAT_WIRE, COMPLETION, KEY, codes, made
 
 from replay.fake_provider import FakeProvider, parse_rules
-from replay.providers import Provider, Result, providers_from_env, send
+from replay.providers import Provider, Result, next_wait, providers_from_env, send
 
 # --- Both lanes: every log, every failure --------------------------------------------------------
 
@@ -158,6 +158,26 @@ def test_the_error_has_the_providers_words_and_its_retry_after(
     assert result.error and result.error.message == "Slow down, please"
     assert result.error.retry_after == 7
     assert result.request_id == "req_fake000001"
+
+
+@pytest.mark.parametrize("asked", ["0", "-5", "nan", "Wed, 21 Oct 2015 07:28:00 GMT"])
+def test_a_retry_after_of_no_time_is_none(
+    fake: FakeProvider, providers: dict[str, Provider], asked: str
+) -> None:
+    """Four attempts within a fifth of a second give an overloaded server no rest."""
+    refusal = {"status": 429, "message": "Slow down", "retry_after": asked}
+    error = failed(fake, providers, ASK_CHAT, "openai:m", {"answer": {"error": refusal}}).error
+    assert error is not None and next_wait(2, error, most=4) == 1.0
+
+
+@pytest.mark.parametrize("asked", ["301", "inf", "1e999"])
+def test_a_retry_after_that_is_not_waited_for_is_told(
+    fake: FakeProvider, providers: dict[str, Provider], asked: str
+) -> None:
+    refusal = {"status": 429, "message": "Slow down", "retry_after": asked}
+    error = failed(fake, providers, ASK_CHAT, "openai:m", {"answer": {"error": refusal}}).error
+    assert error is not None and next_wait(1, error, most=4) is None
+    assert error.told == "Slow down (Retry-After asks for more than 300 s.)"
 
 
 @pytest.mark.parametrize(("wire", "model"), LANES)

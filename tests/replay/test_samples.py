@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from decimal import Decimal
 
 import factories
 import pytest
@@ -194,6 +195,29 @@ def test_strict_stops_when_a_call_is_through(run, provider):
     fake = provider(OTHER)
     replay = done(asked(run, samples=2, strict=True, effects=[1]))
     assert (replay.rows.get().spread, len(fake.asked)) == ({"facts": 2}, 2)
+
+
+def test_samples_of_a_call_that_was_not_asked_to_its_end_are_in_the_sums(run, provider, settings):
+    """Three of the first call and one of the second are out; then the first is through, and
+    differs."""
+    settings.REPLAY_PARALLEL_CALLS = 4
+    first = {"text": "It is 7 EUR.", "usage": {"input": 1000, "output": 100}}
+    fake = provider(
+        {"when": {"contains": "Hi 1"}, "delay_ms": 400, "answer": first},
+        {"times": 1, **USING},
+        {"delay_ms": 800, **USING},
+    )
+    replay = done(asked(run, samples=3, strict=True))
+    assert (replay.status, replay.error_code) == ("partial", "stopped_at_difference")
+    came = len(fake.asked)
+    assert 3 < came < 6 and ReplaySample.objects.count() == came
+    assert (replay.input_tokens, replay.output_tokens) == (came * 1000, came * 100)
+    assert (replay.cost, replay.tokens_complete, replay.cost_complete) == (
+        came * Decimal("0.0035"),
+        False,
+        False,
+    )
+    assert replay.original_input_tokens == came * 1000
 
 
 def test_the_page_steps_through_samples(run, provider, member_client, settings):
