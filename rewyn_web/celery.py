@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from celery import Celery
-from celery.signals import heartbeat_sent
+from celery.signals import heartbeat_sent, worker_init
 from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "rewyn_web.settings")
@@ -22,6 +22,25 @@ def _say_alive(**kwargs: Any) -> None:
     """Asking a worker over the broker costs a whole process; its container looks at a file."""
     if settings.WORKER_ALIVE_FILE:
         Path(settings.WORKER_ALIVE_FILE).touch()
+
+
+@worker_init.connect  # type: ignore[untyped-decorator]
+def _outlive_the_broker(**kwargs: Any) -> None:
+    """A worker that holds a message when Redis goes away would give it back, or acknowledge it in
+    the end, over the connection that is gone, and end by that. Neither is needed: the row is the
+    truth, and the sweeper rings for what nobody has."""
+    if not settings.REDIS_URL:
+        return
+    from kombu.transport.redis import Channel, QoS
+
+    acknowledge: Any = QoS.ack
+
+    def ack(self: Any, delivery_tag: Any) -> None:
+        if getattr(self.channel.connection, "client", None) is not None:
+            acknowledge(self, delivery_tag)
+
+    Channel.do_restore = False
+    QoS.ack = ack  # type: ignore[method-assign]
 
 
 _embedded: Any = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -22,6 +23,7 @@ from replay.notifications import keeping, sending
 from replay.notifications import sweeper as notifications
 from replay.questions import read_question
 from replay.start import start
+from runs.models import Run
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
@@ -172,26 +174,70 @@ def test_a_process_that_ends_waits_for_no_provider_and_gives_its_replay_back(que
     assert (replay.status, rows.count()) == ("queued", 2)
 
 
+WORKER = ("-m", "celery", "-A", "rewyn_web", "worker", "-P", "threads", "-c", "2", "-l", "error")
+
+
 @pytest.mark.redis
 def test_a_killed_redis_worker_is_replaced_by_another(queued, process):
     fake, replay = queued
-    worker = (
-        "-m",
-        "celery",
-        "-A",
-        "rewyn_web",
-        "worker",
-        "-P",
-        "threads",
-        "-c",
-        "2",
-        "-l",
-        "error",
-    )
-    kill_in_the_middle(process(*worker, "-n", "first@%h"), fake)
-    process(*worker, "-n", "second@%h")
+    kill_in_the_middle(process(*WORKER, "-n", "first@%h"), fake)
+    process(*WORKER, "-n", "second@%h")
     assert until(lambda: ended(replay), 90).status == "succeeded"
     assert_nothing_was_asked_twice(fake)
+
+
+def is_open(port: int) -> bool:
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.fixture
+def redis(tmp_path):
+    """redis() -> the process of a Redis of one's own, at `redis.url`."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    started: list[subprocess.Popen[bytes]] = []
+
+    def begin() -> subprocess.Popen[bytes]:
+        command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
+        started.append(subprocess.Popen([*command, "--dir", tmp_path], stdout=subprocess.DEVNULL))
+        until(lambda: is_open(port))
+        return started[-1]
+
+    begin.url = f"redis://127.0.0.1:{port}/0"
+    yield begin
+    for one in started:
+        one.kill()
+        one.wait(10)
+
+
+@pytest.mark.redis
+def test_a_worker_outlives_redis_and_ends_what_it_holds(
+    transactional_db, store, read_log, provider, monkeypatch, process, redis
+):
+    """It holds a message when Redis goes, and has no connection left to acknowledge that on."""
+    monkeypatch.setattr(jobs, "ring", lambda public_id: None)
+    fake = provider({"delay_ms": 500, "answer": {"text": "ok"}})
+    store(read_log("night-shift-300"), "night")
+    run = Run.objects.get(external_id="night")
+
+    def queue(model: str) -> Replay:
+        asked = {"run": "night", "models": [model], "effects": CALLS}
+        return start(run, read_question(asked), jobs.Asker()).replays[0]
+
+    broker, replay = redis(), queue("openai:a")
+    worker = process(*WORKER, "-n", "alone@%h", REDIS_URL=redis.url)
+    until(lambda: len(fake.asked) >= 3, 90)
+    broker.kill()
+    broker.wait(10)
+    time.sleep(0.5)
+    redis()
+    assert until(lambda: ended(replay), 60).status == "succeeded"
+    following = queue("openai:b")
+    assert until(lambda: ended(following), 60).status == "succeeded"
+    assert worker.poll() is None
+    assert Counter(row.calls for row in ReplayEffect.objects.all()) == {1: 20}
 
 
 @pytest.fixture
