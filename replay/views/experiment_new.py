@@ -24,12 +24,13 @@ from replay.views.experiments import get_experiment_or_404
 from replay.views.form import said, suggested
 from runs.access import get_project_or_404, signed_in
 from runs.accounts.models import Project, Role
-from runs.models import Run
+from runs.models import Effect, Family, Run
 from runs.refusals import Refused, SeveralRefused
 
 OF_CANDIDATES, OF_EXPERIMENT = ("models", "temperature", "samples", "system"), ("name", "gate")
 """Controls beside each of which the form has room for what is wrong with it."""
 TITLES = 8
+LOOKED_AT = 50
 TEMPLATE = "replay/experiment_new.html"
 
 
@@ -91,6 +92,14 @@ def _chosen(
     return None, runs, missing
 
 
+def _recorded_models(runs: list[Run]) -> list[str]:
+    """The models that the first of these runs used, as one asks for them."""
+    calls = Effect.objects.filter(run__in=[run.pk for run in runs[:LOOKED_AT]])
+    used = calls.filter(family=Family.COMPLETION).values_list("provider", "name").distinct()
+    named = (f"{provider}:{name}" if provider else name for provider, name in used.order_by("name"))
+    return [model for model in named if model]
+
+
 def _candidates(form: ExperimentForm) -> Any:
     if form.errors:
         raise SeveralRefused(form.errors)
@@ -125,7 +134,8 @@ def _shown(
         "wrong": beside(wrong),
         "controls": OF_CANDIDATES + (() if "experiment" in more else OF_EXPERIMENT),
         "can_start": plan is not None and not plan.errors and not refusals,
-        "suggested": suggested(project, catalog_of(project.pk)),
+        "recorded": (models := _recorded_models(runs)),
+        "suggested": suggested(project, catalog_of(project.pk), models),
         **more,
     }
     live = request.headers.get("HX-Request") and request.headers.get("HX-Target") == "plan"

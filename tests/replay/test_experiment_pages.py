@@ -201,6 +201,12 @@ def test_neighbours_in_a_bar_differ_by_more_than_their_colour():
     assert len(groups) == 3 and all(one != other for one, other in pairwise(marks))
 
 
+def test_the_form_says_which_models_were_recorded_and_offers_them(runs, page):
+    shown = page(f"{NEW}?run=r1&run=r2")
+    assert "recorded: openai:gpt-4o. Each is asked" in shown
+    assert '<option value="openai:gpt-4o">' in shown
+
+
 def test_an_experiment_starts_with_no_more_calls_than_were_seen(runs, project, page, member_client):
     """A run of it records on between the look and the click."""
     asked = {"run": ["r1", "r2"], "model": "openai:a"}
