@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,13 +13,14 @@ from typing import Any
 
 import httpx2
 
-from replay.dialects.loose import mapping, maybe_text
+from replay.dialects.loose import items, mapping, maybe_text, text
 from replay.providers.pinned import NotAsked
 
 MOST_WORDS = 2000
 MOST_ATTEMPTS = 5
 LONGEST_WAIT = 60.0
 LONGEST_RETRY_AFTER = 300.0
+_SECONDS = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)s")
 
 _KINDS = {
     401: "auth",
@@ -105,7 +107,19 @@ def of_response(status: int, headers: Mapping[str, str], body: bytes) -> Provide
     if code in _NEVER:
         retryable = False
     message = said or f"HTTP {status}"
-    return ProviderError(kind, message, status, retryable, retry_after(headers), code)
+    wait = retry_after(headers)
+    wait = _retry_delay(body) if wait is None else wait
+    return ProviderError(kind, message, status, retryable, wait, code)
+
+
+def _retry_delay(body: bytes) -> float | None:
+    """The seconds that Google asks to wait: in the body, where others have a header."""
+    error = mapping((_object(body) or {}).get("error"))
+    for detail in map(mapping, items(error.get("details"))):
+        found = _SECONDS.fullmatch(text(detail.get("retryDelay")))
+        if found:
+            return float(found[1])
+    return None
 
 
 def of_stream(event: Mapping[str, Any], status: int) -> ProviderError:
@@ -147,9 +161,8 @@ def _transport_cause(error: BaseException) -> BaseException:
 
 def _words(body: bytes) -> tuple[str | None, str | None]:
     """Message and code of an error body, in any of the shapes servers use."""
-    try:
-        data = mapping(json.loads(body))
-    except (ValueError, RecursionError):
+    data = _object(body)
+    if data is None:
         return body.decode("utf-8", "replace").strip()[:MOST_WORDS] or None, None
     error = data.get("error")
     told = mapping(error)
@@ -159,8 +172,25 @@ def _words(body: bytes) -> tuple[str | None, str | None]:
         or maybe_text(data.get("message"))
         or maybe_text(data.get("detail"))
     )
-    code = maybe_text(told.get("code")) or maybe_text(told.get("type"))
+    raw = maybe_text(mapping(told.get("metadata")).get("raw"))
+    if said and raw:  # OpenRouter's own words, and those of who was asked behind it
+        said = f"{said}: {raw}"
+    code = next(filter(None, (maybe_text(told.get(name)) for name in _CODES)), None)
     return (said or json.dumps(data))[:MOST_WORDS], code
+
+
+_CODES = ("code", "type", "status")
+
+
+def _object(body: bytes) -> Mapping[str, Any] | None:
+    """The object in an error's body; Google's Chat Completions put it into a list."""
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(data, list):
+        data = data[0] if data else None
+    return data if isinstance(data, dict) else None
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

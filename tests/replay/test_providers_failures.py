@@ -19,7 +19,14 @@ import pytest
 from asked import ASK_CHAT, CHAT_WIRE, COMPLETION, KEY, codes, made
 
 from replay.fake_provider import FakeProvider, parse_rules
-from replay.providers import Provider, Result, next_wait, providers_from_env, send
+from replay.providers import (
+    Provider,
+    Result,
+    errors,
+    next_wait,
+    providers_from_env,
+    send,
+)
 
 # --- Both lanes: every log, every failure --------------------------------------------------------
 
@@ -374,3 +381,52 @@ def test_a_password_in_the_address_is_not_shown() -> None:
     env = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "http://me:pass@gw:1/v1"}
     call = made(providers_from_env(env), COMPLETION, "openai:m", CHAT_WIRE)
     assert call.url == "http://gw:1/v1/chat/completions"
+
+
+# --- Errors as the makers word them --------------------------------------------------------------
+
+GOOGLE = [
+    {
+        "error": {
+            "code": 429,
+            "message": "You exceeded your current quota.",
+            "status": "RESOURCE_EXHAUSTED",
+            "details": [
+                {"@type": "type.googleapis.com/google.rpc.Help", "links": []},
+                {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.5s"},
+            ],
+        }
+    }
+]
+ROUTED = {
+    "error": {
+        "message": "Provider returned error",
+        "code": 400,
+        "metadata": {"raw": '{"detail": "no such tool"}', "provider_name": "Novita"},
+    }
+}
+VLLM = {"object": "error", "message": "max_tokens is too large", "type": "BadRequestError"}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "words", "code", "wait"),
+    [
+        (429, GOOGLE, "You exceeded your current quota.", "RESOURCE_EXHAUSTED", 34.5),
+        (400, ROUTED, 'Provider returned error: {"detail": "no such tool"}', None, None),
+        (400, VLLM, "max_tokens is too large", None, None),
+        (400, {"detail": [{"msg": "field required"}]}, '[{"msg": "field required"}]', None, None),
+        (400, [], "[]", None, None),
+        (400, {"error": "plain words"}, "plain words", None, None),
+    ],
+)
+def test_each_makers_own_words_are_told(
+    status: int, body: Any, words: str, code: str | None, wait: float | None
+) -> None:
+    told = errors.of_response(status, {}, json.dumps(body).encode())
+    assert words in told.message
+    assert (told.code, told.retry_after) == (code, wait)
+
+
+def test_a_header_comes_before_what_the_body_says() -> None:
+    body = json.dumps(GOOGLE).encode()
+    assert errors.of_response(429, {"retry-after": "2"}, body).retry_after == 2
