@@ -32,11 +32,18 @@ def adapted(prompt: Prompt, api: str, model: str, *, keeps_top_p: bool = False) 
 
     ``keeps_top_p``: where one of top_p and temperature has to go, it is the temperature.
     """
-    prompt = _strictly(_said(_limited(prompt, api, model)), api)
+    prompt = _said(_limited(prompt, api, model))
     if api == MESSAGES:
-        prompt = _shaped(prompt)
         return _sampled(_thinking(prompt, model), model, keeps_top_p)
-    return _in_its_words(prompt, api, model)
+    if prompt.options.reasoning and prompt.options.reasoning != "off" and never_reasons(model):
+        prompt = _reasons(prompt, None, f"reasoning is left out: {model} does not reason")
+    return prompt
+
+
+def in_library_words(prompt: Prompt, api: str) -> Prompt:
+    """``prompt`` with notes of what the library is known to word in its own way."""
+    prompt = _strictly(prompt, api)
+    return _shaped(prompt) if api == MESSAGES else _in_its_words(prompt, api)
 
 
 def foretold(notes: Sequence[Note], api: str) -> list[Note]:
@@ -172,13 +179,11 @@ def _reasons(prompt: Prompt, reasoning: Any, said: str) -> Prompt:
     return _noted(replace(prompt, options=replace(prompt.options, reasoning=reasoning)), note)
 
 
-def _in_its_words(prompt: Prompt, api: str, model: str) -> Prompt:
+def _in_its_words(prompt: Prompt, api: str) -> Prompt:
     """With what the library is known to word in its own way at OpenAI's APIs."""
     if api == CHAT and prompt.max_tokens is not None:
         said = "max_tokens goes out as max_completion_tokens"
         prompt = _noted(prompt, Note("max_tokens_renamed", "/max_tokens", said))
-    if prompt.options.reasoning and prompt.options.reasoning != "off" and never_reasons(model):
-        prompt = _reasons(prompt, None, f"reasoning is left out: {model} does not reason")
     if prompt.options.cache in ("short", "long"):
         said = "the prompt is not asked to be cached; cost and latency may differ for that"
         note = Note("cache_left_out", f"{prompt.options_path}/cache", said)

@@ -32,9 +32,9 @@ from replay.dialects import (
 )
 from replay.dialects.bodies import open_call_ids
 from replay.dialects.closing import close_calls
-from replay.dialects.loose import mapping, text
+from replay.dialects.loose import items, mapping, text
 from replay.dialects.models import may_refuse
-from replay.providers.adapted import adapted, foretold
+from replay.providers.adapted import adapted, foretold, in_library_words
 from replay.providers.catalog import ANTHROPIC_VERSION, Provider
 from replay.providers.manners import for_mistral
 
@@ -119,7 +119,7 @@ def build_call(
     prompt = read_body(wire_api, sent) if wire_api else (prompt_of or recorded_prompt)(record)
     prompt = change_prompt(prompt, overrides)
     if source in (target, None):
-        body, notes = write_body(target, prompt, model)
+        body, notes = _written(provider, target, prompt, model)
         notes = [*_unread(sent, wire_api), *notes]
         return _call(provider, target, "same", model, body, notes, wire)
     told = [
@@ -128,9 +128,29 @@ def build_call(
     ]
     keeps_top_p = overrides.top_p is not None and overrides.temperature is None
     prompt = adapted(prompt, target, model, keeps_top_p=keeps_top_p)
+    if provider.kind == "mistral":
+        # The library speaks OpenAI's manner only, so the body is ours.
+        body, notes = _written(provider, target, prompt, model)
+        return _call(provider, target, "same", model, body, [*told, *notes], wire)
+    prompt = in_library_words(prompt, target)
     body, notes = write_body(target, prompt, model)
     told += foretold(notes, target)
     return _call(provider, target, "cross", model, body, told, wire, prompt)
+
+
+def _written(
+    provider: Provider, api: str, prompt: Prompt, model: str
+) -> tuple[dict[str, Any], list[Note]]:
+    """The body in our own words, as the maker takes it."""
+    body, notes = write_body(api, prompt, model)
+    if provider.kind != "mistral":
+        return body, notes
+    body, otherwise = for_mistral(body)
+    for name in body.keys() - _MISTRAL:
+        del body[name]
+        said = f"{name} is left out: Mistral has no such parameter"
+        otherwise.append(Note("param_left_out", f"/{name}", said))
+    return body, [*notes, *otherwise]
 
 
 def _unread(sent: Mapping[str, Any], wire_api: str | None) -> Iterator[Note]:
@@ -183,6 +203,10 @@ def _unknown(
         if name not in known:
             said = f"{provider.name} may not know the parameter {name}; it goes out as recorded"
             yield Note("param_unknown", f"/{name}", said)
+    roles = [mapping(message).get("role") for message in items(body.get("messages"))]
+    if "developer" in roles:
+        said = f"{provider.name} may not know the role developer; it goes out as recorded"
+        yield Note("param_unknown", f"/messages/{roles.index('developer')}/role", said)
 
 
 def recorded_prompt(record: Mapping[str, Any]) -> Prompt:
@@ -212,10 +236,6 @@ def _call(
     wire: Mapping[str, Any] | None,
     prompt: Prompt | None = None,
 ) -> Call:
-    if provider.kind == "mistral":
-        # The library speaks OpenAI's manner only, so the body is ours in either lane.
-        body, otherwise = for_mistral(body)
-        notes, lane, prompt = [*notes, *otherwise], "same", None
     stream = body.get("stream") is True
     headers = {
         "Content-Type": "application/json",

@@ -27,6 +27,9 @@ def for_mistral(body: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:
             changed[new] = changed.pop(old)
             notes.append(Note("param_renamed", f"/{old}", f"{old} goes out as {new}"))
     changed.pop("stream_options", None)
+    if sum(_as_system(message) for message in items(changed.get("messages"))):
+        said = "Mistral has no role developer; it goes out as system"
+        notes.append(Note("role_reworded", "/messages", said))
     respelled = False
     for message in items(changed.get("messages")):
         if isinstance(message, dict):
@@ -35,6 +38,14 @@ def for_mistral(body: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:
         said = "Mistral takes call ids of nine letters or digits; others are respelled"
         notes.append(Note("call_id_respelled", "/messages", said))
     return changed, notes
+
+
+def _as_system(message: Any) -> bool:
+    """Make a developer's message one of the system; whether it was one."""
+    if not isinstance(message, dict) or message.get("role") != "developer":
+        return False
+    message["role"] = "system"
+    return True
 
 
 def _respell(message: dict[str, Any]) -> bool:

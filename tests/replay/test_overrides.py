@@ -191,6 +191,11 @@ SCHEMA = {"type": "json_schema", "json_schema": {"name": "a", "schema": {"type":
         ("openai:gpt-4-turbo", {"response_format": SCHEMA}, "schema_not_supported"),
         ("openai:o3-mini", {"messages": [{"role": "user", "content": [IMAGE]}]}, "no_vision"),
         ("openai:gpt-4o", {"x_vendor": 1}, "param_unknown"),
+        (
+            "openai:gpt-4o",
+            {"messages": [{"role": "developer", "content": "D"}, *HELLO]},
+            "param_unknown",
+        ),
         ("openai:gpt-4o", {"max_tokens": 20_000}, "model_may_refuse"),
         ("openai:gpt-4o", {"stop": list("abcde")}, "model_may_refuse"),
     ],
@@ -345,3 +350,29 @@ def test_mistrals_names_of_parameters(fake):
     assert call.body == {"model": "m", "messages": HELLO, "random_seed": 7, "logit_bias": {}}
     unknown = [note.path for note in call.notes if note.code == "param_unknown"]
     assert unknown == ["/logit_bias"]
+
+
+def test_mistral_is_told_nothing_it_does_not_know(fake, shared):
+    """Nor is the plan what the library would do: it is not asked to word the call."""
+    from asked import record
+
+    from replay.providers import Provider, send
+
+    mistral = Provider("mi", fake.openai_base_url, "k", api=CHAT, kind="mistral")
+    call = made({"mi": mistral}, record(shared, "reviewer-anthropic", 3), "mi:mistral-large")
+    assert send(call).error is None
+    sent = fake.asked[0].body
+    assert "max_tokens" in sent and "prompt_cache_retention" not in sent
+    told = codes(call.notes)
+    assert "max_tokens_renamed" not in told and "param_left_out" in told
+
+
+def test_mistral_has_no_developers(fake):
+    from replay.providers import Provider
+
+    mistral = {"mi": Provider("mi", fake.openai_base_url, "k", api=CHAT, kind="mistral")}
+    said = [{"role": "developer", "content": "A"}, {"role": "developer", "content": "B"}, *HELLO]
+    wire = wired("https://api.openai.com/v1/chat/completions", {"model": "m", "messages": said})
+    call = made(mistral, COMPLETION, "mi:m", wire)
+    assert [message["role"] for message in call.body["messages"]] == ["system", "system", "user"]
+    assert "role_reworded" in codes(call.notes)
