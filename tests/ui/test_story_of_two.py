@@ -80,10 +80,10 @@ def join(page: Page, link: str) -> None:
 
 def send(product: Started, shared: Path) -> None:
     """Two runs of one agent, as the agent would send them."""
-    for name in ("support-triage", "sql-tool-errors"):
-        log = (shared / f"data/rig/{name}.effects.json").read_bytes()
+    log = (shared / "data/rig/support-triage.effects.json").read_bytes()
+    for name in ("monday", "tuesday"):
         request = urllib.request.Request(
-            f"{product.base}/api/v1/effect-logs?agent=of-two&run_id=two-{name}",
+            f"{product.base}/api/v1/effect-logs?agent=of-two&run_id={name}",
             log,
             {"Authorization": f"Bearer {product.key}", "Content-Type": "application/json"},
         )
@@ -189,9 +189,9 @@ def the_accepted_answer_is_the_same_from_now_on(page: Page, experiment: str) -> 
 
 
 def asked_again(page: Page, experiment: str) -> str:
-    """The address of a new replay of a cell of the run that was judged, when it is over."""
+    """The address of a new replay of the first cell, when it is over."""
     page.goto(experiment)
-    page.locator(".matrix tr", has_text="two payments").locator("td.cell a").first.click()
+    page.locator(".matrix td.cell a").first.click()
     page.wait_for_url("**/replays/rp_*")
     before = page.url
     page.get_by_role("link", name="Replay again…").click()
@@ -206,7 +206,7 @@ def asked_again(page: Page, experiment: str) -> str:
 def programs_see_what_both_see(product: Started, experiment: str) -> None:
     name = experiment.rpartition("/")[2]
     told = product.get(f"/api/v1/verdicts/export?experiment={name}")
-    assert (told["passed"], told["counts"]["accepted"] > 0) == (False, True)
+    assert (told["passed"], told["counts"]["open"]) == (True, 0)
     assert {one["decided_by"] for one in told["verdicts"]} == {"Bob"}
     assert {one["reason"] for one in told["baselines"]} == {REASON}
     gate = product.get(f"/api/v1/experiments/{name}?no_errors=true&min_same=0")["gate"]
