@@ -22,7 +22,6 @@ from replay.comparison.numbers import plain
 from replay.dialects.answer import Answer, AnswerCall
 from replay.ignore_rules.masking import explaining, read_json, value_without, without
 from replay.ignore_rules.rule import Rule
-from rewyn_sdk.canonical import canonical_json
 from rewyn_sdk.diff import Change, diff
 
 KEPT_CHANGES = 50
@@ -42,7 +41,8 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A changed value; `path` is a JSON Pointer into `document(answer)`, None on a side without."""
+    """A changed value, None on a side without; `path` is a JSON Pointer into `document(answer)`, on
+    into a text that is JSON on both sides."""
 
     path: str
     recorded: Any = None
@@ -155,7 +155,8 @@ def value_difference(
 
 
 def _values(recorded: Any, replayed: Any) -> Comparison:
-    if canonical_json(recorded) == canonical_json(replayed):
+    both_texts = isinstance(recorded, str) and isinstance(replayed, str)
+    if not both_texts and _loose(recorded) == _loose(replayed):
         return Comparison(_spelling(recorded, replayed))
     return _texts(_leaf_text(recorded), _leaf_text(replayed))
 
@@ -244,7 +245,7 @@ def matched(
 
 
 def _content(call: AnswerCall) -> tuple[str, ...]:
-    return call.name, canonical_json(said(call))
+    return call.name, json.dumps(said(call), sort_keys=True)
 
 
 def _spelling_aside(call: AnswerCall) -> tuple[str, ...]:
@@ -257,10 +258,9 @@ def _tool(call: AnswerCall) -> tuple[str, ...]:
 
 def _arguments(old: AnswerCall, new: AnswerCall) -> Comparison:
     before, after = said(old), said(new)
-    if canonical_json(before) == canonical_json(after):
-        return Comparison(_spelling(before, after))
     if _loose(before) == _loose(after):
-        return Comparison(Difference.EQUIVALENT, f"{new.name}: other spelling")
+        difference = _spelling(before, after)
+        return Comparison(difference, f"{new.name}: other spelling" if before != after else "")
     paths = [change.new_pointer or change.old_pointer or "" for change in changed_in(old, new)]
     named = ", ".join(path.lstrip("/") or "arguments" for path in paths[:3])
     more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
@@ -361,7 +361,7 @@ def _other_words(before: str, after: str) -> str:
 
 
 def _spelling(before: Any, after: Any) -> Difference:
-    """Of canonically equal values: `equivalent` when keys stand in another order."""
+    """Of values that are equal but for spelling: `same` where that is one, too."""
     same = json.dumps(before) == json.dumps(after)
     return Difference.SAME if same else Difference.EQUIVALENT
 
@@ -381,15 +381,29 @@ def _loose(value: Any) -> Any:
 
 
 def _leaf_text(value: Any) -> str:
-    return value if isinstance(value, str) else canonical_json(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 # --- What changed ------------------------------------------------------------------------------
 
 
+def _opened(recorded: Answer, replayed: Answer) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Both documents; texts that are JSON on both sides by their members."""
+    shown = document(recorded), document(replayed)
+    found = [read_json(text) for text in _unfenced(recorded.text, replayed.text)]
+    if all(is_json for is_json, _ in found):
+        for side, (_, value) in zip(shown, found, strict=True):
+            side["text"] = value
+    return shown
+
+
 def _changes(recorded: Answer, replayed: Answer, difference: Difference) -> Iterator[Changed]:
     if difference == Difference.SAME:
         return
-    for change in diff(document(recorded), document(replayed))[:KEPT_CHANGES]:
+    old, new = _opened(recorded, replayed)
+    found = diff(old, new)
+    if difference.is_change:  # beside what counts, other spelling says nothing
+        found = [change for change in found if _counts(change)] or found
+    for change in found[:KEPT_CHANGES]:
         path = change.new_pointer if change.old_pointer is None else change.old_pointer
         yield Changed(path or "", change.old, change.new)

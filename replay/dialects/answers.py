@@ -9,7 +9,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from replay.dialects.answer import Answer, AnswerCall, BadAnswer, settled_finish, usage_parts
-from replay.dialects.loose import compact_json, count, items, mapping, maybe_text, parsed, text
+from replay.dialects.loose import (
+    compact_json,
+    count,
+    is_deep,
+    items,
+    mapping,
+    maybe_text,
+    parsed,
+    text,
+)
 from replay.dialects.prompt import CHAT, MESSAGES, RESPONSES
 
 
@@ -34,7 +43,8 @@ def read_answer(body: object) -> Answer:
 def call_of(name: object, identity: object, written: str) -> AnswerCall:
     """A call from the argument text that the model wrote; a text of nothing is no arguments."""
     is_json, value = parsed(written) if written.strip() else (True, {})
-    return AnswerCall(text(identity), text(name), value if is_json else None, written)
+    kept = value if is_json and not is_deep(value) else None
+    return AnswerCall(text(identity), text(name), kept, written)
 
 
 # --- Chat Completions --------------------------------------------------------------------------

@@ -64,6 +64,24 @@ def parsed(written: str) -> tuple[bool, Any]:
         return False, None
 
 
+MOST_DEPTH = 200
+
+
+def is_deep(value: Any) -> bool:
+    """Whether a value nests deeper than anybody means it to: what walks values calls itself for
+    each level, and some hundreds are the end of that. Such a value is held as its text."""
+    levels, found = 0, [value]
+    while found and levels <= MOST_DEPTH:
+        found = [
+            inner
+            for one in found
+            if isinstance(one, dict | list)
+            for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+        levels += 1
+    return bool(found)
+
+
 def merged(into: dict[str, Any], more: Mapping[str, Any]) -> None:
     """Put ``more`` over ``into``, objects member by member, everything else whole."""
     for key, value in more.items():

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from replay.dialects.answer import Answer, AnswerCall
+from replay.dialects.loose import is_deep, parsed
 from replay.ignore_rules.rule import ANY, ONE, Rule
 from rewyn_sdk.canonical import canonical_json
 
@@ -156,13 +157,11 @@ class _Walk:
 
 
 def read_json(text: str) -> tuple[bool, Any]:
-    """Whether a text is a JSON object or array, and that."""
+    """Whether a text is a JSON object or array, and that; one that nests too deep is a text."""
     if text.lstrip()[:1] not in ("{", "["):
         return False, None
-    try:
-        return True, json.loads(text)
-    except (ValueError, RecursionError):
-        return False, None
+    is_json, value = parsed(text)
+    return (True, value) if is_json and not is_deep(value) else (False, None)
 
 
 # --- Steps that are due ------------------------------------------------------------------------

@@ -28,6 +28,8 @@ def answer(written: str) -> Answer:
     if not written.startswith("`"):
         return Answer(text=written)
     made = CALL.findall(written.strip("`"))
+    if not made:
+        return Answer(text=written.strip("`"))
     return Answer(calls=tuple(call(name, json.loads(given)) for name, given in made))
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from replay.comparison.compare import Comparison, Failed, compare, matched, value_difference
 from replay.comparison.differences import Difference, worst
 from replay.dialects.answer import Answer, AnswerCall
+from replay.dialects.answers import call_of
 
 
 def text_class(before: str, after: str) -> str:
@@ -135,6 +136,11 @@ def test_facts_and_spelling_from_both_sides(one, other, expected):
         ([call("get", '{"a":1e16}')], [call("get", '{"a":10000000000000000}')], "equivalent"),
         ([call("get", '{"a":1e16}')], [call("get", '{"a":10000000000000001}')], "arguments"),
         ([call("get", '{"a":null}')], [call("get", "{}")], "arguments"),
+        (
+            [call("get", '{"a":123456789012345678901234}')],
+            [call("get", '{"a":123456789012345678901235}')],
+            "arguments",
+        ),
         ([call("get", '{"a":1}')], [call("get", '{"a":2}')], "arguments"),
         ([call("get", '{"a":1}')], [call("get", '{"a":1,"b":2}')], "arguments"),
         ([call("get", '{"a":1}')], [call("get", '{"a":"1"}')], "arguments"),
@@ -229,6 +235,16 @@ def test_an_answer_that_breaks_the_schema(after, expected):
     assert compare(Answer('{"grade": "A"}'), Answer(after), SCHEMA).difference == expected
 
 
+@pytest.mark.parametrize("levels", [100, 199, 600, 980, 5000, 200_000])
+def test_whatever_nests_can_be_compared(levels):
+    one, other = ("[" * levels + value + "]" * levels for value in "12")
+    assert text_class(one, one + " ") == "equivalent"
+    assert text_class(one, other) == "facts"
+    nested = [call_of("get", "c1", f'{{"a":{written}}}') for written in (one, other)]
+    assert calls_class(nested[:1], nested[:1]).difference == "same"
+    assert calls_class(nested[:1], nested[1:]).difference == "arguments"
+
+
 @pytest.mark.parametrize(
     ("part", "fits", "breaks"),
     [
@@ -298,6 +314,10 @@ def test_the_gravest_class_counts():
         ({"a": 1}, {"a": 1}, "same"),
         ({"a": 1, "b": 2}, {"b": 2, "a": 1}, "equivalent"),
         (14, 15, "facts"),
+        (1, 1.0, "equivalent"),
+        ({"a": "b  c"}, {"a": "b c"}, "equivalent"),
+        ({"a": None}, {}, "facts"),
+        ([10**30], [10**30 + 1], "facts"),
         ("fine", "good", "wording"),
     ],
 )

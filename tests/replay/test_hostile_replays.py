@@ -6,6 +6,7 @@ import json
 from functools import partial
 from urllib.parse import quote
 
+import factories
 import pytest
 from django.db import DataError
 
@@ -201,3 +202,21 @@ def test_the_documentation_is_only_read(client, db, path):
 def test_a_number_no_column_takes_breaks_no_page(run, member_client, address, number):
     told = f"/p/acme/{address.format(quote(number))}"
     assert member_client.get(told).status_code in (200, 302, 400, 404)
+
+
+@pytest.mark.parametrize("levels", [600, 900])
+@pytest.mark.parametrize(("answer", "difference"), [("text", "facts"), ("tool", "tool_calls")])
+def test_an_answer_that_nests_deep_is_compared_and_shown(
+    store, provider, replay, member_client, levels, answer, difference
+):
+    """Python calls itself for each level, and has an end."""
+    deep = "[" * levels + "1" + "]" * levels
+    called = {"name": "look_up", "arguments": f'{{"a":{deep}}}'}
+    said = deep.replace("1", "2")
+    store(factories.log(factories.completion(1, said=said)), "deep")
+    provider({"answer": {"text": deep} if answer == "text" else {"tool": called}})
+    done = replay("deep")
+    assert (done.status, column(done, "difference")) == ("succeeded", [difference])
+    for show in ("words", "json"):
+        page = member_client.get(f"/p/acme/replays/{done.public_id}?at=1&show={show}")
+        assert page.status_code == 200
