@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from replay.comparison.compare import compare
+from replay.comparison.compare import Failed, compare
 from replay.comparison.differences import Difference
 from replay.dialects.answer import Answer, AnswerCall
 from replay.ignore_rules.rule import made_of
 from replay.questions import read_question
+from runs import demo
 
-TEXT = (Path(__file__).resolve().parents[2] / "docs" / "replay.md").read_text()
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+TEXT = (DOCS / "replay.md").read_text()
 ROWS = re.findall(r"^\| (.+?) \| (.+?) \| (\w+) \|$", TEXT, re.MULTILINE)
 BODIES = [
     json.loads(body) for body in re.findall(r"-d ('\{.+?\}')", TEXT) for body in shlex.split(body)
@@ -36,10 +39,29 @@ def test_every_class_is_told_in_order():
     assert re.findall(r"^\| `(\w+)` \|", TEXT, re.MULTILINE) == [d.value for d in Difference]
 
 
-@pytest.mark.parametrize(("recorded", "replayed", "expected"), ROWS[1:])
+EXAMPLES = [row for row in ROWS if row[2] != "class"]
+
+
+@pytest.mark.parametrize(("recorded", "replayed", "expected"), EXAMPLES)
 def test_each_example_has_its_class(recorded, replayed, expected):
-    sides = (Answer(text=text.strip("`")) for text in (recorded, replayed))
-    assert compare(*sides).difference == expected
+    assert compare(side_of(recorded), side_of(replayed)).difference == expected
+
+
+def test_every_class_has_an_example():
+    assert {expected for *_, expected in EXAMPLES} == {each.value for each in Difference}
+
+
+def side_of(written: str) -> Answer | Failed | None:
+    """A side as the tables write it; a finish reason only where it is told."""
+    said, _, ends = written.partition(" *ends with* ")
+    if said == "*not there*":
+        return None
+    if said.startswith("*fails with* "):
+        return Failed(said.removeprefix("*fails with* "))
+    if said.startswith("*refuses:* "):
+        return Answer("", refusal=said.removeprefix("*refuses:* "))
+    answer = answer_of(said)
+    return answer if answer.calls else Answer(answer.text, finish_reason=ends or "stop")
 
 
 def answer_of(written: str) -> Answer:
@@ -69,3 +91,24 @@ def test_the_ignore_rules_that_are_sent_are_taken(api):
 
 def test_the_calls_are_questions():
     assert [read_question(body).mode for body in BODIES] == ["reconstruct", "prompt"]
+
+
+SHELL = re.compile(r"^curl .*$", re.M)
+
+
+@pytest.mark.parametrize("page", ["replay.md", "review.md"])
+def test_each_call_of_the_pages_is_answered(page, project, api, provider, replay):
+    """As they stand there, one after the other, with the demo that a first start brings."""
+    demo.load(project)
+    provider({"answer": {"text": "It is paid."}})
+    done = replay("demo-refund-memory")
+    commands = SHELL.findall((DOCS / page).read_text())
+    assert commands
+    for command in commands:
+        words = shlex.split(command.replace("$URL", "").replace("$ID", done.public_id))
+        given = dict(pairwise(words))
+        body = given.get("-d", given.get("--data"))
+        method = given.get("-X", "GET" if body is None else "POST")
+        answer = api(method, words[-1], None if body is None else body.encode())
+        said = b"".join(answer) if answer.streaming else answer.content
+        assert answer.status_code in (200, 201), (command, said)
