@@ -277,7 +277,12 @@ get_dataset = extend_schema(
 rename_dataset = extend_schema(
     operation_id="rename_dataset",
     tags=_TAGS,
-    request={"application/json": _object({"name": _TEXT}, ["name"])},
+    description="Another name, runs that join and runs that leave: all of it or nothing.",
+    request={
+        "application/json": _object(
+            {"name": _TEXT, "add": _listed(_TEXT), "remove": _listed(_TEXT)}
+        )
+    },
     responses={200: DATASET, 409: _ERROR, **_REFUSALS},
 )
 delete_dataset = extend_schema(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar, TypeVar
 
+from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import Http404, StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -221,17 +222,31 @@ class DatasetView(ReadOrReplay):
 
     @docs.rename_dataset
     def patch(self, request: Request, dataset_id: str) -> Response:
-        dataset = dataset_of(project_of(request), dataset_id)
-        body = read_json(request)
-        if not isinstance(body, dict) or body.keys() != {"name"}:
-            raise Refused("invalid", "Send an object with `name`.")
-        datasets.rename(dataset, body["name"])
+        """All of it or nothing: `name` is another name, `add` and `remove` are ids of runs."""
+        project, body = project_of(request), read_json(request)
+        dataset = dataset_of(project, dataset_id)
+        if not isinstance(body, dict) or not body or body.keys() - {"name", "add", "remove"}:
+            raise Refused("invalid", "Send an object with `name`, `add` or `remove`.")
+        added, removed = (_ids_of(body, name) for name in ("add", "remove"))
+        runs = runs_of(project, added, "add")
+        with transaction.atomic():
+            if "name" in body:
+                datasets.rename(dataset, body["name"])
+            datasets.take_out(dataset, removed)
+            datasets.add(dataset, runs)
         return Response(dataset_shape(dataset, len(runs_in(dataset))))
 
     @docs.delete_dataset
     def delete(self, request: Request, dataset_id: str) -> Response:
         datasets.remove(dataset_of(project_of(request), dataset_id))
         return Response(status=204)
+
+
+def _ids_of(body: dict[str, Any], name: str) -> tuple[str, ...]:
+    value = body.get(name, [])
+    if not isinstance(value, list):
+        raise Refused("invalid", "Send a list of ids of runs.", name)
+    return read_run_ids(value, name)
 
 
 def _experiment(request: Request, experiment_id: str) -> Experiment:

@@ -158,18 +158,18 @@ def _runs(value: Any) -> tuple[str, ...]:
     return read_run_ids(value)
 
 
-def read_run_ids(value: list[Any]) -> tuple[str, ...]:
+def read_run_ids(value: list[Any], name: str = "runs") -> tuple[str, ...]:
     """Ids of runs, each once; Refused for too many, and for what is no id."""
     if len(value) > MAX_RUNS:
         text = f"At most {MAX_RUNS:,} runs at once."
-        raise Refused("too_many", text, "runs", limit=MAX_RUNS)
-    return tuple(dict.fromkeys(_ids(value)))
+        raise Refused("too_many", text, name, limit=MAX_RUNS)
+    return tuple(dict.fromkeys(_ids(value, name)))
 
 
-def _ids(value: list[Any]) -> Iterator[str]:
+def _ids(value: list[Any], name: str) -> Iterator[str]:
     for at, one in enumerate(value):
         if not isinstance(one, str) or not 0 < len(one) <= MAX_NAME or clean(one) != one:
-            raise Refused("invalid", "A run is named by its id.", f"runs.{at}")
+            raise Refused("invalid", "A run is named by its id.", f"{name}.{at}")
         yield one
 
 

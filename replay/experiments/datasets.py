@@ -1,13 +1,13 @@
-"""Sets of runs: kept, renamed, deleted. Nothing else writes these tables."""
+"""Sets of runs: kept, added to, taken from, renamed, deleted. Nothing else writes these tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from django.db import IntegrityError, transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 
-from replay.experiments.asked import read_name
+from replay.experiments.asked import MAX_RUNS, read_name
 from replay.experiments.models import Dataset, DatasetRun
 from runs import bulk
 from runs.accounts.models import Project, User
@@ -28,6 +28,33 @@ def keep(project: Project, name: str, runs: Sequence[Run], user: User | None) ->
     except IntegrityError:
         raise _taken() from None
     return dataset
+
+
+def add(dataset: Dataset, runs: Sequence[Run]) -> int:
+    """Put runs behind those that are there; how many were new. Refused for too many."""
+    with bulk.turn():
+        # An UPDATE locks the row: two who add at once do it one after the other.
+        Dataset.objects.filter(pk=dataset.pk).update(name=F("name"))
+        places = dict(dataset.places.values_list("run", "place"))
+        new = [run for run in runs if run.pk not in places]
+        if len(places) + len(new) > MAX_RUNS:
+            text = f"A dataset has at most {MAX_RUNS:,} runs."
+            raise Refused("too_many", text, "add", limit=MAX_RUNS)
+        first = max(places.values(), default=-1) + 1
+        behind = [
+            DatasetRun(dataset=dataset, run=run, place=first + at) for at, run in enumerate(new)
+        ]
+        DatasetRun.objects.bulk_create(behind, batch_size=BATCH)
+    return len(new)
+
+
+def take_out(dataset: Dataset, ids: Sequence[str]) -> int:
+    """Take runs out of a set, those that are in it; how many."""
+    taken = 0
+    for start in range(0, len(ids), BATCH):
+        some = dataset.places.filter(run__external_id__in=ids[start : start + BATCH])
+        taken += some.delete()[0]
+    return taken
 
 
 def rename(dataset: Dataset, name: str) -> None:

@@ -17,11 +17,11 @@ AT_ONCE = 500
 NAMED = 10
 
 
-def runs_of(project: Project, ids: Sequence[str]) -> list[Run]:
+def runs_of(project: Project, ids: Sequence[str], field: str = "runs") -> list[Run]:
     """The runs of these ids, in this order; Refused (`not_found`) where one is not there."""
     runs, missing = runs_there(project, ids)
     if missing:
-        raise Refused("not_found", not_there(missing), field="runs")
+        raise Refused("not_found", not_there(missing), field=field)
     return runs
 
 
@@ -51,6 +51,10 @@ def dataset_of(project: Project, public_id: str) -> Dataset:
     if found is None:
         raise Refused("not_found", "There is no dataset of this id.", field="dataset")
     return found
+
+
+def dataset_named(project: Project, name: str) -> Dataset | None:
+    return Dataset.objects.filter(project=project, name=name.strip()).first()
 
 
 def runs_in(dataset: Dataset) -> list[Run]:

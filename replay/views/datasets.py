@@ -1,4 +1,4 @@
-"""Sets of runs: kept from a selection, looked at, renamed, deleted."""
+"""Sets of runs: kept from a selection or added to one, looked at, renamed, deleted."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 from replay.experiments import datasets
 from replay.experiments.asked import read_run_ids
 from replay.experiments.models import Dataset
-from replay.experiments.reading import dataset_of, runs_of
+from replay.experiments.reading import dataset_named, dataset_of, runs_of
 from runs.access import get_project_or_404, signed_in
 from runs.accounts.models import Project, Role
+from runs.messages.loose import plural
 from runs.refusals import Refused
 from runs.strangers import told
 
@@ -46,27 +47,31 @@ def dataset_list(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _keep(request: HttpRequest, project: Project) -> HttpResponseRedirect:
-    """Back to the form for an experiment, which then names the set instead of its runs."""
-    ids = request.POST.getlist("run")
+    """Back to the form for an experiment, which then names the set instead of its runs; to a set
+    that is there under this name the runs are added."""
+    ids, name = request.POST.getlist("run"), request.POST.get("name", "")
     new = reverse("replay:experiment-new", args=[project.slug])
+    there = dataset_named(project, name)
     try:
         runs = runs_of(project, read_run_ids(ids))
-        kept = datasets.keep(project, request.POST.get("name", ""), runs, signed_in(request))
+        kept = there or datasets.keep(project, name, runs, signed_in(request))
+        added = datasets.add(there, runs) if there else 0
     except Refused as refusal:
         messages.error(request, refusal.message)
         return redirect("replay:datasets", project.slug)
-    messages.success(request, f"Kept as “{kept.name}”.")
+    told = f"Added {plural(added, 'run')} to “{kept.name}”." if there else f"Kept as “{kept.name}”."
+    messages.success(request, told)
     return redirect(f"{new}?dataset={kept.public_id}")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def dataset_detail(request: HttpRequest, slug: str, dataset_id: str) -> HttpResponse:
-    """The runs of a set; by POST it gets another name."""
+    """The runs of a set; by POST it gets another name, a run more or one less."""
     posts = request.method == "POST"
     dataset = _get(request, slug, dataset_id, Role.MEMBER if posts else Role.VIEWER)
     if posts:
         try:
-            datasets.rename(dataset, request.POST.get("name", ""))
+            _change(request, dataset)
         except Refused as refusal:
             messages.error(request, refusal.message)
         return redirect("replay:dataset", slug, dataset_id)
@@ -82,6 +87,18 @@ def dataset_detail(request: HttpRequest, slug: str, dataset_id: str) -> HttpResp
         **told(request.GET, ("after",)),
     }
     return render(request, "replay/dataset.html", context)
+
+
+def _change(request: HttpRequest, dataset: Dataset) -> None:
+    given = request.POST
+    if "add" in given:
+        runs = runs_of(dataset.project, read_run_ids(given["add"].split(), "add"), "add")
+        added = datasets.add(dataset, runs)
+        messages.success(request, f"Added {plural(added, 'run')}.")
+    elif "remove" in given:
+        datasets.take_out(dataset, [given["remove"]])
+    else:
+        datasets.rename(dataset, given.get("name", ""))
 
 
 @require_POST

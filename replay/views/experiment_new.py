@@ -29,7 +29,7 @@ from runs.refusals import Refused, SeveralRefused
 
 OF_CANDIDATES, OF_EXPERIMENT = ("models", "temperature", "samples", "system"), ("name", "gate")
 """Controls beside each of which the form has room for what is wrong with it."""
-TITLES = 8
+TITLES, NAMES = 8, 50
 LOOKED_AT = 50
 TEMPLATE = "replay/experiment_new.html"
 
@@ -136,6 +136,7 @@ def _shown(
         "can_start": plan is not None and not plan.errors and not refusals,
         "recorded": (models := _recorded_models(runs)),
         "suggested": suggested(project, catalog_of(project.pk), models),
+        "datasets": project.datasets.order_by("-pk").values_list("name", flat=True)[:NAMES],
         **more,
     }
     live = request.headers.get("HX-Request") and request.headers.get("HX-Target") == "plan"
