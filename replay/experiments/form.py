@@ -18,6 +18,8 @@ class ExperimentForm:
     def __init__(self, given: QueryDict) -> None:
         self.models = [model.strip() for model in given.getlist("model") if model.strip()]
         self.temperature = given.get("temperature", "").strip()
+        self.top_p = given.get("top_p", "").strip()
+        self.max_tokens = given.get("max_tokens", "").strip()
         self.system = unix(given.get("system", ""))
         self.samples = given.get("samples", "").strip()
         self.name = given.get("name", "").strip()
@@ -50,6 +52,11 @@ class ExperimentForm:
         read, asked = mistakes.read, dict[str, Any]()
         if self.temperature:
             asked["temperature"] = read(None, number_of, self.temperature, "temperature")
+        if self.top_p:
+            asked["top_p"] = read(None, number_of, self.top_p, "top_p")
+        if self.max_tokens:
+            most = read(None, whole_of, self.max_tokens, "max_tokens", "limit of tokens")
+            asked["max_tokens"] = most
         if self.samples:
             asked["samples"] = read(None, whole_of, self.samples, "samples", "number of samples")
         return {**asked, "system": self.system} if self.system else asked
@@ -67,7 +74,8 @@ class ExperimentForm:
     def inputs(self) -> list[tuple[str, str]]:
         """The controls as they are, to be posted when the plan is accepted."""
         pairs = [("model", model) for model in self.models]
-        texts = ("temperature", "samples", "system", "name", "min_same", "max_cost")
+        texts = ("temperature", "top_p", "max_tokens", "samples", "system", "name", "min_same",
+                 "max_cost")  # fmt: skip
         pairs += [(name, getattr(self, name)) for name in texts if getattr(self, name)]
         return pairs + ([("no_errors", "1")] if self.no_errors else [])
 

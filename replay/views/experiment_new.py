@@ -27,7 +27,8 @@ from runs.accounts.models import Project, Role
 from runs.models import Effect, Family, Run
 from runs.refusals import Refused, SeveralRefused
 
-OF_CANDIDATES, OF_EXPERIMENT = ("models", "temperature", "samples", "system"), ("name", "gate")
+OF_CANDIDATES = ("models", "temperature", "top_p", "max_tokens", "samples", "system")
+OF_EXPERIMENT = ("name", "gate")
 """Controls beside each of which the form has room for what is wrong with it."""
 TITLES, NAMES = 8, 50
 LOOKED_AT = 50

@@ -152,6 +152,18 @@ def test_a_candidate_is_added_from_its_own_form(finished, member_client, page):
     assert Replay.objects.count() == 6
 
 
+def test_a_candidate_may_be_held_to_other_limits(runs, member_client, page):
+    changed = "&top_p=0.5&max_tokens=64"
+    assert "Start 1 call" in page(f"{NEW}?run=r1&model=openai:a{changed}")
+    sent = {"run": "r1", "model": "openai:a", "top_p": "0.5", "max_tokens": "64"}
+    member_client.post(NEW, sent)
+    assert Replay.objects.get().controls == {"top_p": 0.5, "max_tokens": 64}
+    assert "top p 0.5 · max tokens 64" in page("/p/acme/experiments")
+    wrong = page(f"{NEW}?run=r1&model=openai:a&top_p=7&max_tokens=0")
+    assert wrong.count('<div class="wrong" id="wrong-top_p"></div>') == 0
+    assert wrong.count('<div class="wrong" id="wrong-max_tokens"></div>') == 0
+
+
 def test_the_list_and_the_files(finished, page, member_client):
     assert finished in page("/p/acme/experiments")
     rows = member_client.get(f"{finished}/export?format=csv").getvalue().decode().splitlines()
