@@ -333,21 +333,6 @@ def test_a_deleted_run_leaves_the_matrix_and_the_sums(finished, call):
     assert Cell.objects.count() == 4
 
 
-def test_a_gate_does_not_pass_on_part_of_the_runs(finished, call, admin):
-    assert finished["gate"]["passed"] and finished["deleted_runs"] == 0
-    run = Run.objects.get(external_id="r3")  # the last: no place is empty before another
-    for take_away in (curate.mark_deleted, lambda _: curate.delete_run(run)):
-        take_away(Run.objects.filter(pk=run.pk))
-        _, left = call("GET", f"experiments/{finished['id']}")
-        assert (left["gate"]["passed"], left["deleted_runs"]) == (False, 1)
-        failed = [one for one in left["gate"]["checks"] if not one["passed"]]
-        assert [(one["check"], one["value"], one["limit"]) for one in failed] == [
-            ("runs", 2, 3)
-        ] * 2
-        page = admin.get(finished["url"])
-        assert "1 of its 3 runs was deleted since." in page.content.decode()
-
-
 # --- Files ----------------------------------------------------------------------------------------
 
 

@@ -10,6 +10,8 @@ import pytest
 
 from replay import jobs
 from replay.models import Cell, Replay
+from runs import curate
+from runs.models import Run
 
 A, B = "openai:gpt-4o", "openai:gpt-4o-mini"
 USED = {"input_tokens": 1000, "output_tokens": 100, "total_tokens": 1100}
@@ -48,6 +50,20 @@ def passed(experiment) -> dict[str, bool]:
 SAME = {"answer": {"text": "Hello", "usage": {"input": 500, "output": 50}}}
 BREAKS = {"answer": {"error": {"status": 400, "message": "no"}}}
 SECOND_BREAKS = {"when": {"contains": " 2"}, **BREAKS}
+
+
+def test_a_gate_does_not_pass_on_part_of_the_runs(ended, call, admin):
+    told = ended(SAME, names=("r1", "r2", "r3"))
+    assert told["gate"]["passed"] and told["deleted_runs"] == 0
+    run = Run.objects.get(external_id="r3")  # the last: no place is empty before another
+    for take_away in (curate.mark_deleted, lambda _: curate.delete_run(run)):
+        take_away(Run.objects.filter(pk=run.pk))
+        _, left = call("GET", f"experiments/{told['id']}")
+        assert (left["gate"]["passed"], left["deleted_runs"]) == (False, 1)
+        [failed] = [one for one in left["gate"]["checks"] if not one["passed"]]
+        assert (failed["check"], failed["value"], failed["limit"]) == ("runs", 2, 3)
+        page = admin.get(told["url"])
+        assert "1 of its 3 runs was deleted since." in page.content.decode()
 
 
 @pytest.mark.parametrize(
