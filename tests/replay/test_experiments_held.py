@@ -262,6 +262,12 @@ def test_the_matrix_is_sorted_by_what_came_out(matrix, query, expected):
     assert matrix(query) == expected
 
 
+def test_an_order_costs_two_queries_more(matrix, call, django_assert_max_num_queries):
+    path = f"experiments/{matrix.url.rpartition('/')[2]}/matrix?sort=cost&candidate=1"
+    with django_assert_max_num_queries(9):
+        call("GET", path)
+
+
 @pytest.mark.parametrize("query", ["sort=cost&cursor=9.2", "sort=worst&candidate=1&cursor=3.1"])
 def test_a_place_of_another_order_is_refused(matrix, call, query):
     path = f"experiments/{matrix.url.rpartition('/')[2]}/matrix?{query}"
