@@ -7,7 +7,6 @@ differ from call to call.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +19,7 @@ from replay.comparison.differing import differing
 from replay.comparison.facts import collapsed, only_in, spelled_alike
 from replay.comparison.numbers import plain
 from replay.dialects.answer import Answer, AnswerCall
-from replay.ignore_rules.masking import explaining, read_json, value_without, without
+from replay.ignore_rules.masking import FENCED, explaining, read_json, value_without, without
 from replay.ignore_rules.rule import Rule
 from rewyn_sdk.diff import Change, diff
 
@@ -28,7 +27,6 @@ KEPT_CHANGES = 50
 LOOKED_THROUGH = 200_000
 """Characters of a text in which facts are looked for, a fifth of a second's work. Of a larger one
 where it differs is taken alone: a fact that it has elsewhere too then counts as another."""
-_FENCED = re.compile(r"```(\w*)[ \t]*\n(.*)\n```", re.S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +319,7 @@ def _texts(before: str, after: str) -> Comparison:
 
 def _unfenced(before: str, after: str) -> tuple[str, str]:
     """What stands in the fences of two texts that are each one fenced block of one kind."""
-    old, new = _FENCED.fullmatch(before.strip()), _FENCED.fullmatch(after.strip())
+    old, new = FENCED.fullmatch(before.strip()), FENCED.fullmatch(after.strip())
     return (old[2], new[2]) if old and new and old[1] == new[1] else (before, after)
 
 

@@ -23,6 +23,8 @@ MARK = "‹ignored›"
 MOST_TEXT = 200_000
 """Characters of a text that patterns are looked for in; a longer one is compared as it is."""
 MOST_DEPTH = 100
+FENCED = re.compile(r"```(\w*)[ \t]*\n(.*)\n```", re.S)
+"""A text that is one fenced block, as many models put JSON."""
 Taken = dict[str, list[tuple[str, str]]]
 """Of each rule: where it took something, and what."""
 _Due = list[tuple[Rule, frozenset[int]]]
@@ -102,15 +104,18 @@ class _Walk:
         written anew where something was taken."""
         if text is None or not due:
             return text
-        is_json, value = read_json(text)
+        fence = FENCED.fullmatch(text.strip())
+        is_json, value = read_json(fence[2] if fence else text)
         before = sum(map(len, self.taken.values()))
         left = self.value(value if is_json else text, due, at)
         if left is _GONE:
             return None
         if not is_json:
             return str(left)
-        changed = sum(map(len, self.taken.values())) > before
-        return json.dumps(left, ensure_ascii=False) if changed else text
+        if sum(map(len, self.taken.values())) == before:
+            return text
+        written = json.dumps(left, ensure_ascii=False)
+        return f"```{fence[1]}\n{written}\n```" if fence else written
 
     def takes(self, value: Any, due: _Due, at: str) -> bool:
         """Whether a rule takes all of it."""

@@ -66,6 +66,18 @@ def test_a_path_covers_what_stands_there_on_either_side(path, before, after, exp
     assert compare(*sides, rules=[rule(path=path)]).difference == expected
 
 
+def test_a_path_goes_into_json_in_a_fence():
+    one, other, dearer = (
+        Answer(f'```json\n{{"id": {id}, "eur": {eur}}}\n```')
+        for id, eur in ((1, 5), (2, 5), (2, 6))
+    )
+    rules = [rule(path="/text/id")]
+    assert compare(one, other).difference == "facts"
+    assert compare(one, other, rules=rules).difference == "equivalent"
+    found = compare(one, dearer, rules=rules)
+    assert (found.difference, [change.path for change in found.changes]) == ("facts", ["/text/eur"])
+
+
 def test_names_of_tools_are_covered_only_with_their_calls():
     sides = Answer(calls=(call("get"),)), Answer(calls=(call("put"),))
     assert compare(*sides, rules=[rule(path="/calls/*/name")]).difference == "tool_calls"
