@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from replay.comparison import numbers
 from replay.comparison.numbers import AMOUNT, MEASURE, NUMBER, SCIENTIFIC
@@ -55,6 +55,8 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
 _ANY = "|".join(f"(?P<{name}>{pattern})" for name, pattern in _PATTERNS)
 # No fact begins with a letter inside a word: most of a text is left at once.
 _FACT = re.compile(rf"(?:(?<!\w)|(?![^\W\d]))(?:{_ANY})")
+_WORD = re.compile(r"\w")
+OFTEN = 100
 _NO_LETTERS = re.compile(r"[\W\d_eE]+")
 
 
@@ -113,8 +115,19 @@ class _There:
         return fact.kind == "number" and fact.value in self._measured
 
     def _says(self, words: str) -> bool:
-        plain = " ".join(self._text.casefold().split())
-        return re.search(rf"(?<!\w){re.escape(words)}(?!\w)", plain) is not None
+        """Whether these words stand there as words; where they stand often within others, too."""
+        plain, at = self._plain, -1
+        for _ in range(OFTEN):
+            at = plain.find(words, at + 1)
+            if at < 0:
+                return False
+            if not _WORD.match(plain[at - 1 : at]) and not _WORD.match(plain, at + len(words)):
+                return True
+        return True
+
+    @cached_property
+    def _plain(self) -> str:
+        return collapsed(self._text.casefold())
 
 
 def spelled_alike(one: str, other: str) -> bool:

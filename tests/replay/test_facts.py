@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from replay.comparison.facts import facts
+from replay.comparison.facts import facts, only_in, spelled_alike
 
 
 def values(text: str) -> set[tuple[str, str]]:
@@ -35,3 +35,27 @@ def test_no_text_stalls(piece: str) -> None:
     start = time.process_time()
     facts(piece * (200_000 // len(piece)))
     assert time.process_time() - start < 5
+
+
+def test_no_pair_of_texts_stalls() -> None:
+    """Many names that the other text has not, and one that it has everywhere within words."""
+    names = "".join(f'"n{n} x" ' for n in range(5_000))
+    start = time.process_time()
+    assert len(only_in(names, "a" * 200_000)) == 5_000
+    only_in("".join(f'"{"a" * n}" ' for n in range(1, 80)), "a" * 200_000)
+    spelled_alike("1,000 " * 30_000, "1000 " * 30_000)
+    assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize(
+    ("name", "there", "missing"),
+    [
+        ('"Ann"', "Ask ann there.", 0),
+        ('"Ann"', "Ask Annette.", 1),
+        ('"Ann"', "Joann, Annette and Ann.", 0),
+        ('"Ann"', "Ann", 0),
+        ('"the  C++"', "in The C++!", 0),
+    ],
+)
+def test_a_name_need_not_stand_in_quotes_again(name: str, there: str, missing: int) -> None:
+    assert len(only_in(name, there)) == missing
