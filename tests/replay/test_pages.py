@@ -198,6 +198,17 @@ def test_two_models_lead_to_their_experiment(run, provider, member_client):
     assert "openai:a" in listed and "openai:b" in listed
 
 
+def test_the_replay_says_what_was_changed_on_purpose(run, provider, page, member_client):
+    provider(SAY)
+    changed = {"model": "openai:gpt-b", "temperature": "0", "calls": "choose", "effects": "5"}
+    answer = member_client.post(FORM, {**changed, "dangling": "drop"})
+    shown = page(answer["Location"])
+    [told] = re.findall(r"Changed on purpose</span><div>(.*?)</div>", shown)
+    assert told == (
+        "openai:gpt-b · temperature 0.0 · calls without a result dropped · 1 chosen call"
+    )
+
+
 def test_the_replay_shows_its_verdict_and_rows(asked, page):
     shown = page(f"/p/acme/replays/{asked.public_id}")
     assert "2 of 2" in shown

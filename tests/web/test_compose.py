@@ -42,6 +42,12 @@ def test_it_has_the_five_services_each_with_a_health_check() -> None:
     assert all("healthcheck" in services[name] for name in set(services) - {"web"})
 
 
+def test_addresses_of_this_machine_need_the_operators_word() -> None:
+    """Under `make run` they are allowed (test_start): there whoever looks is the operator."""
+    told = COMPOSE["services"]["worker"]["environment"]["REPLAY_PRIVATE_ADDRESSES"]
+    assert told == "${REPLAY_PRIVATE_ADDRESSES:-false}"
+
+
 def test_no_secret_has_a_default() -> None:
     text = (ROOT / "docker-compose.yml").read_text()
     secrets = re.findall(r"\$\{((?:SECRET_KEY|POSTGRES_PASSWORD)[^}]*)\}", text)
