@@ -153,7 +153,7 @@ def read_question(body: Any) -> Question:
     mode = read("", _mode, body, candidates, controls)
     plan_only = read(False, flag, body.get("plan_only"), "plan_only")
     run = read("", _run, body.get("run"))
-    max_calls = read(None, _max_calls, body.get("max_calls"))
+    max_calls = read(None, max_calls_in, body.get("max_calls"))
     mistakes.end()
     return Question(run, mode, candidates, controls, plan_only, max_calls)
 
@@ -242,7 +242,7 @@ def _max_tokens(value: Any) -> int | None:
     return value
 
 
-def _max_calls(value: Any) -> int | None:
+def max_calls_in(value: Any) -> int | None:
     if value is not None and (type(value) is not int or value < 0):
         text = "`max_calls` is a number of calls: how many the plan may have at most."
         raise Refused("invalid", text, field="max_calls")

@@ -145,7 +145,9 @@ _ASKED: Schema = {
     ),
     **_OVERRIDES,
     "plan_only": {"type": "boolean", "description": "Answer the plan; send and store nothing"},
-}
+    "max_calls": {"type": "integer", "minimum": 0,
+                  "description": "Refuse (409 `plan_changed`) if the plan has more calls"},
+}  # fmt: skip
 QUESTION = _object(
     {
         "name": _TEXT,

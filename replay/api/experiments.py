@@ -33,6 +33,8 @@ from replay.experiments.opening import add, start
 from replay.experiments.reading import dataset_of, experiment_of, runs_in, runs_of
 from replay.experiments.summary import summary
 from replay.models import Experiment
+from replay.plan import refuse
+from replay.start import hold_to
 from runs.accounts.models import Project, Scope
 from runs.api.auth import project_id_of, project_of
 from runs.models import Run
@@ -65,6 +67,8 @@ class ExperimentsView(ReadOrReplay):
         plan = planning.make(project, _runs(project, asked, dataset), asked.candidates)
         if asked.plan_only:
             return Response({"id": None, "url": None, "status": "planned", "plan": plan.shown})
+        refuse(plan.errors)
+        hold_to(asked.max_calls, plan.shown["calls"]["total"])
         experiment, new = start(
             project, plan, asker_of(request), name=asked.name, gate=asked.gate, dataset=dataset
         )
@@ -150,12 +154,14 @@ class CandidatesView(APIView):
     @docs.add_candidates
     def post(self, request: Request, experiment_id: str) -> Response:
         experiment = _experiment(request, experiment_id)
-        wanted, plan_only = read_more(read_json(request))
+        wanted, plan_only, max_calls = read_more(read_json(request))
         rows = experiment.rows.filter(run__deleted_at=None).select_related("run")
         runs = [row.run for row in rows.order_by("place")]
         plan = planning.make(experiment.project, runs, wanted)
         if plan_only:
             return Response({"added": 0, "plan": plan.shown})
+        refuse(plan.errors)
+        hold_to(max_calls, plan.shown["calls"]["total"])
         added = add(experiment, plan, asker_of(request))
         shape = _shape(_experiment(request, experiment_id))
         status = 201 if added else 200

@@ -19,6 +19,7 @@ from replay.questions import (
     Controls,
     Question,
     flag,
+    max_calls_in,
     read_question,
 )
 from rewyn_sdk import canonical_bytes
@@ -28,10 +29,11 @@ from runs.refusals import Mistakes, Refused, SeveralRefused
 MAX_RUNS = 1000
 MAX_CANDIDATES = MAX_MODELS
 MAX_CELLS = 5000
-OVERRIDES = OF_A_REPLAY - {"run", "mode", "model", "models", "effects", "plan_only"}
+OF_THE_WHOLE = frozenset({"plan_only", "max_calls"})
+OVERRIDES = OF_A_REPLAY - {"run", "mode", "model", "models", "effects"} - OF_THE_WHOLE
 """What a candidate may change beside the model."""
 OF_CANDIDATES = frozenset({"models", "candidates", *OVERRIDES})
-FIELDS = OF_CANDIDATES | {"name", "runs", "dataset", "gate", "plan_only"}
+FIELDS = OF_CANDIDATES | {"name", "runs", "dataset", "gate"} | OF_THE_WHOLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ class Asked:
     name: str = ""
     gate: Gate = field(default_factory=Gate)
     plan_only: bool = False
+    max_calls: int | None = None
 
 
 def read_asked(body: Any) -> Asked:
@@ -78,6 +81,7 @@ def read_asked(body: Any) -> Asked:
         name=read("", _text, body, "name"),
         gate=read(Gate(), read_gate, body.get("gate")),
         plan_only=read(False, flag, body.get("plan_only"), "plan_only"),
+        max_calls=read(None, max_calls_in, body.get("max_calls")),
     )
     mistakes.end()
     return asked
@@ -90,10 +94,12 @@ def _of_what(body: dict[str, Any]) -> tuple[tuple[str, ...], str]:
     return runs, dataset
 
 
-def read_more(body: Any) -> tuple[tuple[Wanted, ...], bool]:
-    """Candidates that are to be added, and whether only the plan is asked for."""
-    _only(body, OF_CANDIDATES | {"plan_only"})
-    return read_candidates(body), flag(body.get("plan_only"), "plan_only")
+def read_more(body: Any) -> tuple[tuple[Wanted, ...], bool, int | None]:
+    """Candidates that are to be added, whether only the plan is asked for, and how many calls that
+    plan may have."""
+    _only(body, OF_CANDIDATES | OF_THE_WHOLE)
+    plan_only = flag(body.get("plan_only"), "plan_only")
+    return read_candidates(body), plan_only, max_calls_in(body.get("max_calls"))
 
 
 def read_candidates(body: dict[str, Any]) -> tuple[Wanted, ...]:
