@@ -12,10 +12,10 @@ def differing(one: str, other: str) -> tuple[str, str]:
 
     Linear: halves are compared at once, where letter by letter would take a second a megabyte.
     """
-    start = _alike(one, other)
+    start = alike(one, other)
     start -= _length_of_word(one[:start][::-1])
     one, other = one[start:], other[start:]
-    end = _alike(one[::-1], other[::-1])
+    end = alike(one[::-1], other[::-1])
     end -= _length_of_word(one[len(one) - end :])
     return one[: len(one) - end], other[: len(other) - end]
 
@@ -26,7 +26,7 @@ def _length_of_word(text: str) -> int:
     return found.end() if found else 0
 
 
-def _alike(one: str, other: str) -> int:
+def alike(one: str, other: str) -> int:
     """With how many equal characters both begin."""
     low, high = 0, min(len(one), len(other))
     while low < high:

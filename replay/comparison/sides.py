@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from replay.comparison.compare import Failed, Side, document, matched, said
+from replay.comparison.differing import alike
 from replay.dialects.answer import Answer, AnswerCall
 from rewyn_sdk.textdiff import Span, line_diff, word_diff
 from runs.messages.loose import clean
@@ -83,14 +84,21 @@ def requests(recorded: Any, sent: Any, *, marks: bool) -> Sides:
     return Sides(*(() if block is None else (block,) for block in pair))
 
 
+_CONVERSATION = ("chat_history", "messages", "input", "contents")
+
+
 def _in_order(body: Any) -> str:
-    return json.dumps(_shortened(body), indent=2, ensure_ascii=False, sort_keys=True)
+    """Members by name, but the conversation last: it is long, and the rest is to be seen."""
+    told = _shortened(body)
+    if isinstance(told, dict):
+        told = dict(sorted(told.items(), key=lambda item: item[0] in _CONVERSATION))
+    return json.dumps(told, indent=2, ensure_ascii=False)
 
 
 def _shortened(value: Any) -> Any:
     """With long texts (an image's bytes) as their start, their size and what tells them apart."""
     if isinstance(value, dict):
-        return {name: _shortened(one) for name, one in value.items()}
+        return {name: _shortened(value[name]) for name in sorted(value)}
     if isinstance(value, list):
         return [_shortened(one) for one in value]
     if not isinstance(value, str) or len(value) <= LONG_TEXT:
@@ -207,7 +215,11 @@ FAR = 300
 
 def changed_in(before: str, after: str) -> tuple[Piece, ...]:
     """One text with what left and what came in it; of long stretches that stay, their ends."""
-    return tuple(_in_one(word_diff(before[:SHOWN], after[:SHOWN])))
+    same = max(alike(before, after) - FAR, 0)
+    same = same if same > FAR else 0
+    left, right = (text[same : same + SHOWN] for text in (before, after))
+    lead = (Piece("", "… "),) if same else ()
+    return (*lead, *_in_one(word_diff(left, right)))
 
 
 def _in_one(spans: Sequence[Span]) -> Iterator[Piece]:

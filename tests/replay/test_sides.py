@@ -112,7 +112,19 @@ def test_a_changed_text_is_told_in_one():
     assert "".join(text for mark, text in told if mark != "del") == "Be very kind."
 
 
+def test_a_change_far_behind_in_a_text_is_shown():
+    long = "word " * 50_000
+    assert ("ins", "new") in [(p.mark, p.text) for p in changed_in(f"{long}old", f"{long}new")]
+
+
+def test_of_a_request_the_conversation_comes_last():
+    talk = [{"role": "user", "content": "a" * 3_000}] * 40
+    pair = requests({"messages": talk, "model": "a"}, {"model": "b", "messages": talk}, marks=True)
+    assert (marked(pair.recorded), marked(pair.replayed)) == (["a"], ["b"])
+
+
 def test_of_a_long_text_that_stays_the_ends_beside_the_change_are_told():
     long = "word " * 2_000
     told = changed_in(f"{long}old", f"{long}new")
-    assert [p.mark for p in told] == ["", "del", "ins"] and len(told[0].text) < 700
+    assert [p.mark for p in told] == ["", "", "del", "ins"]
+    assert sum(len(p.text) for p in told) < 700
