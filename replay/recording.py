@@ -54,7 +54,7 @@ def record(effect: Effect) -> Recorded:
 
 def _value(data: bytes) -> dict[str, Any] | None:
     try:
-        value = parse(data) if data else None
+        value = parse(data, exact=True) if data else None
     except DecodeError:
         return None
     return value if isinstance(value, dict) else None

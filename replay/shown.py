@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rewyn_sdk.canonical import canonical_json
+from replay.comparison.differing import alike
+from rewyn_sdk.exact import Precise, exact_json
 from runs.messages.loose import clean
 
 KEPT = 400
 """Characters of a value that are kept; what is cut says its true size."""
+BEFORE = 40
+"""Characters that are kept before the place where two long texts differ."""
 SAFE_INTEGER = 2**53
 
 
@@ -19,9 +22,34 @@ def shown(value: Any) -> Any:
         return value
     if isinstance(value, int) and abs(value) <= SAFE_INTEGER:
         return int(value)
-    if isinstance(value, float) and math.isfinite(value):
+    if isinstance(value, float) and math.isfinite(value) and not isinstance(value, Precise):
         return float(value)
-    return cut(value if isinstance(value, str) else canonical_json(value))
+    return cut(_text(value))
+
+
+def both_shown(one: Any, other: Any) -> tuple[Any, Any]:
+    """Two values that differ, so that it is seen: of long ones from where they do."""
+    first, second = shown(one), shown(other)
+    if first != second or not isinstance(first, str):
+        return first, second
+    texts = _text(one), _text(other)
+    start = max(alike(*texts) - BEFORE, 0) if texts[0] != texts[1] else 0
+    return _from(texts[0], start), _from(texts[1], start)
+
+
+def _from(text: str, start: int) -> str:
+    end = start + KEPT
+    if not start:
+        return cut(text)
+    more = "…" if end < len(text) else ""
+    return f"…{clean(text[start:end])}{more} ({len(text):,} characters)"
+
+
+def _text(value: Any) -> str:
+    """A text as it is, a number as it was written, anything else as JSON."""
+    if isinstance(value, Precise):
+        return value.text
+    return value if isinstance(value, str) else exact_json(value)
 
 
 def cut(text: str, limit: int = KEPT) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+from replay.dialects.loose import read_value
 from runs.models import Effect
 from runs.storage import segments
 
@@ -15,7 +15,7 @@ def wire_of(effect: Effect) -> dict[str, Any] | None:
     if data is None:
         return None
     try:
-        value = json.loads(data)
+        value = read_value(data)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from replay import recording
@@ -10,6 +9,7 @@ from replay.comparison import answers
 from replay.comparison.compare import Side
 from replay.comparison.recorded import recorded_side
 from replay.comparison.sides import Show, Sides, requests, side_by_side
+from replay.dialects.loose import read_value
 from replay.models import Answered, ReplayEffect, ReplaySample
 from replay.wire import wire_of
 from rewyn_sdk.facts import as_object
@@ -40,7 +40,7 @@ def _logged(row: ReplayEffect) -> Any:
 
 def _decoded(sent: bytes | None) -> Any:
     try:
-        return json.loads(sent) if sent else None
+        return read_value(sent) if sent else None
     except (ValueError, RecursionError):
         return (sent or b"").decode("utf-8", "replace")
 

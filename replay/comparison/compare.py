@@ -10,18 +10,17 @@ import json
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from typing import Any
 
 from replay.comparison.conforms import conforms
 from replay.comparison.differences import Difference, worst
 from replay.comparison.differing import differing
 from replay.comparison.facts import collapsed, only_in, spelled_alike
-from replay.comparison.numbers import plain
 from replay.dialects.answer import Answer, AnswerCall
 from replay.ignore_rules.masking import FENCED, explaining, read_json, value_without, without
 from replay.ignore_rules.rule import Rule
 from rewyn_sdk.diff import Change, diff
+from rewyn_sdk.exact import as_written, exact_json, worth_of
 
 KEPT_CHANGES = 50
 LOOKED_THROUGH = 200_000
@@ -153,10 +152,11 @@ def value_difference(
 
 
 def _values(recorded: Any, replayed: Any) -> Comparison:
-    both_texts = isinstance(recorded, str) and isinstance(replayed, str)
-    if not both_texts and _loose(recorded) == _loose(replayed):
+    if isinstance(recorded, str) or isinstance(replayed, str):
+        return _texts(_leaf_text(recorded), _leaf_text(replayed))
+    if _loose(recorded) == _loose(replayed):
         return Comparison(_spelling(recorded, replayed))
-    return _texts(_leaf_text(recorded), _leaf_text(replayed))
+    return _documents(recorded, replayed)
 
 
 def _absent(recorded: Side, replayed: Side) -> Comparison:
@@ -229,6 +229,9 @@ def matched(
 ) -> Iterator[tuple[AnswerCall, AnswerCall]]:
     """Pair calls of the same tools, in the replay's order: equal content first, then what is only
     spelled otherwise, then by place."""
+    if len(recorded) == len(replayed) == 1:
+        yield recorded[0], replayed[0]
+        return
     left = dict(enumerate(recorded))
     partners: dict[int, AnswerCall] = {}
     for mark in (_content, _spelling_aside, _tool):
@@ -243,7 +246,7 @@ def matched(
 
 
 def _content(call: AnswerCall) -> tuple[str, ...]:
-    return call.name, json.dumps(said(call), sort_keys=True)
+    return call.name, exact_json(said(call))
 
 
 def _spelling_aside(call: AnswerCall) -> tuple[str, ...]:
@@ -256,6 +259,8 @@ def _tool(call: AnswerCall) -> tuple[str, ...]:
 
 def _arguments(old: AnswerCall, new: AnswerCall) -> Comparison:
     before, after = said(old), said(new)
+    if old.arguments_text == new.arguments_text and before == after:
+        return Comparison(Difference.SAME)
     if _loose(before) == _loose(after):
         difference = _spelling(before, after)
         return Comparison(difference, f"{new.name}: other spelling" if before != after else "")
@@ -373,13 +378,14 @@ def _loose(value: Any) -> Any:
     if isinstance(value, str):
         return ("text", collapsed(value))
     if isinstance(value, int | float) and not isinstance(value, bool):
-        number = Decimal(repr(value))
-        return ("number", plain(number) if number.is_finite() else repr(value))
+        return ("number", worth_of(value))
     return ("other", value)
 
 
 def _leaf_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        return value
+    return as_written(value) or json.dumps(value, ensure_ascii=False)
 
 
 # --- What changed ------------------------------------------------------------------------------
@@ -398,8 +404,7 @@ def _opened(recorded: Answer, replayed: Answer) -> tuple[dict[str, Any], dict[st
 def _changes(recorded: Answer, replayed: Answer, difference: Difference) -> Iterator[Changed]:
     if difference == Difference.SAME:
         return
-    old, new = _opened(recorded, replayed)
-    found = diff(old, new)
+    found = diff(*_opened(recorded, replayed)) or diff(document(recorded), document(replayed))
     if difference.is_change:  # beside what counts, other spelling says nothing
         found = [change for change in found if _counts(change)] or found
     for change in found[:KEPT_CHANGES]:

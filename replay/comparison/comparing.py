@@ -12,7 +12,7 @@ from replay.ignore_rules.rule import Rule
 from replay.recorded_calls import RecordedCall
 from replay.review import baselines, clusters
 from replay.review.models import Baseline
-from replay.shown import cut, shown
+from replay.shown import both_shown, cut
 from runs.messages.loose import clean
 from runs.models import NAME
 
@@ -36,10 +36,10 @@ def judged(
 
 def compared(found: Comparison, recorded: Side, replayed: Side) -> dict[str, Any]:
     """The columns that tell a comparison."""
-    changes = [
-        {"path": cut(c.path), "recorded": shown(c.recorded), "replayed": shown(c.replayed)}
-        for c in found.changes
-    ]
+    changes = []
+    for change in found.changes:
+        before, after = both_shown(change.recorded, change.replayed)
+        changes.append({"path": cut(change.path), "recorded": before, "replayed": after})
     summary = found.summary or found.difference.label
     return {
         "difference": found.difference,

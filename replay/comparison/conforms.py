@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rewyn_sdk.exact import is_less, is_whole, worth_of
+
 DEPTH = 64
 _ANYTHING: dict[str, Any] = {}
 LOOKS = 50_000
@@ -21,7 +23,7 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
     "boolean": lambda v: isinstance(v, bool),
     "null": lambda v: v is None,
     "number": lambda v: _is_number(v),
-    "integer": lambda v: _is_number(v) and (isinstance(v, int) or v.is_integer()),
+    "integer": lambda v: _is_number(v) and is_whole(v),
 }
 _LENGTHS = (
     (str, "minLength", "maxLength"),
@@ -124,11 +126,12 @@ def _has_type(value: Any, wanted: Any) -> bool:
 def _within_bounds(value: Any, schema: dict[str, Any]) -> bool:
     """Whether a number is as large, and anything else as long, as it may be."""
     if _is_number(value):
-        above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
+        above: Any = schema.get("exclusiveMinimum")
+        below: Any = schema.get("exclusiveMaximum")
         return (
             _between(value, schema.get("minimum"), schema.get("maximum"))
-            and not (_is_number(above) and value <= above)
-            and not (_is_number(below) and value >= below)
+            and not (_is_number(above) and not is_less(above, value))
+            and not (_is_number(below) and not is_less(value, below))
         )
     return all(
         _between(len(value), schema.get(least), schema.get(most))
@@ -138,7 +141,9 @@ def _within_bounds(value: Any, schema: dict[str, Any]) -> bool:
 
 
 def _between(value: Any, least: Any, most: Any) -> bool:
-    return not (_is_number(least) and value < least) and not (_is_number(most) and value > most)
+    return not (_is_number(least) and is_less(value, least)) and not (
+        _is_number(most) and is_less(most, value)
+    )
 
 
 def _equal(one: Any, other: Any) -> bool:
@@ -147,4 +152,6 @@ def _equal(one: Any, other: Any) -> bool:
         return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_equal, one, other))
+    if _is_number(one) and _is_number(other):
+        return worth_of(one) == worth_of(other)
     return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)

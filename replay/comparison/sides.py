@@ -11,6 +11,7 @@ from typing import Any, Literal
 from replay.comparison.compare import Failed, Side, document, matched, said
 from replay.comparison.differing import alike
 from replay.dialects.answer import Answer, AnswerCall
+from rewyn_sdk.exact import as_written
 from rewyn_sdk.textdiff import Span, line_diff, word_diff
 from runs.messages.loose import clean
 
@@ -92,11 +93,12 @@ def _in_order(body: Any) -> str:
     told = _shortened(body)
     if isinstance(told, dict):
         told = dict(sorted(told.items(), key=lambda item: item[0] in _CONVERSATION))
-    return json.dumps(told, indent=2, ensure_ascii=False)
+    return json.dumps(told, ensure_ascii=False) if isinstance(told, str) else pretty(told)
 
 
 def _shortened(value: Any) -> Any:
-    """With long texts (an image's bytes) as their start, their size and what tells them apart."""
+    """In the order of its names, with long texts (an image's bytes) as their start, their size and
+    what tells them apart."""
     if isinstance(value, dict):
         return {name: _shortened(value[name]) for name in sorted(value)}
     if isinstance(value, list):
@@ -203,9 +205,11 @@ def _plain(text: str) -> tuple[Piece, ...]:
 
 
 def pretty(value: Any) -> str:
-    """Indented JSON; a text that is none as it is."""
+    """Indented JSON with all digits; a text that is none as it is."""
     if isinstance(value, str):
         return value
+    if (precise := as_written(value, indent=2)) is not None:
+        return precise
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 

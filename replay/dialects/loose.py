@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rewyn_sdk.canonical import number_text
+from rewyn_sdk.exact import as_written, read_float, read_int
 from runs.usage import MAX_TOKENS
 
 _DOUBTFUL = re.compile(r"e-0[5-9]")
@@ -37,10 +38,13 @@ def count(value: object) -> int | None:
 
 
 def compact_json(value: Any) -> str:
-    """JSON without spaces, keys in their order, floats as Rig writes them (``1e-7``).
+    """JSON without spaces, keys in their order, numbers to the last digit, floats as Rig writes
+    them (``1e-7``).
 
     That is how a recorded JSON tool result was shown to the model.
     """
+    if (precise := as_written(value)) is not None:
+        return precise
     plain = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return _written(value) if _DOUBTFUL.search(plain) else plain
 
@@ -56,10 +60,15 @@ def _written(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def read_value(data: bytes | str) -> Any:
+    """The value of a JSON text, with all digits of its numbers. Raises ``ValueError``."""
+    return json.loads(data, parse_float=read_float, parse_int=read_int)
+
+
 def parsed(written: str) -> tuple[bool, Any]:
     """Whether a text is JSON, and its value."""
     try:
-        return True, json.loads(written)
+        return True, read_value(written)
     except (ValueError, RecursionError):
         return False, None
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
+
+from replay.dialects.loose import read_value
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,6 @@ def _event(block: bytes) -> Event | None:
     if data.strip() == "[DONE]":
         return Event(name, None, done=True)
     try:
-        return Event(name, json.loads(data))
+        return Event(name, read_value(data))
     except ValueError as error:
         raise BadStream(f"an event of the stream is no JSON: {data[:100]}") from error

@@ -7,16 +7,15 @@ path: a rule is a set of steps that are due, carried along while the value is wa
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from replay.dialects.answer import Answer, AnswerCall
-from replay.dialects.loose import is_deep, parsed
+from replay.dialects.loose import compact_json, is_deep, parsed
 from replay.ignore_rules.rule import ANY, ONE, Rule
-from rewyn_sdk.canonical import canonical_json
+from rewyn_sdk.exact import exact_json
 
 MARK = "‹ignored›"
 """No letter stands at its edge, so that it joins no word or number to a fact."""
@@ -114,14 +113,16 @@ class _Walk:
             return str(left)
         if sum(map(len, self.taken.values())) == before:
             return text
-        written = json.dumps(left, ensure_ascii=False)
-        return f"```{fence[1]}\n{written}\n```" if fence else written
+        written = compact_json(left)
+        return f"```{fence[1]}
+{written}
+```" if fence else written
 
     def takes(self, value: Any, due: _Due, at: str) -> bool:
         """Whether a rule takes all of it."""
         for rule, places in due:
             if rule.pattern is None and len(rule.steps) in places:
-                self._note(rule, at, canonical_json(value))
+                self._note(rule, at, exact_json(value))
                 return True
         return False
 

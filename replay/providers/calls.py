@@ -37,6 +37,7 @@ from replay.dialects.models import may_refuse
 from replay.providers.adapted import adapted, foretold, in_library_words
 from replay.providers.catalog import ANTHROPIC_VERSION, Provider
 from replay.providers.manners import for_mistral
+from rewyn_sdk.exact import as_written
 
 Lane = Literal["same", "cross"]
 APIS = (CHAT, RESPONSES, MESSAGES)
@@ -77,7 +78,10 @@ class Call:
     def request_bytes(self) -> bytes:
         """The body as JSON. Half a surrogate pair, which UTF-8 can't hold, goes out escaped."""
         try:
-            return json.dumps(self.body, ensure_ascii=False, separators=(",", ":")).encode()
+            written = as_written(self.body)
+            if written is None:
+                written = json.dumps(self.body, ensure_ascii=False, separators=(",", ":"))
+            return written.encode()
         except UnicodeEncodeError:
             return json.dumps(self.body, separators=(",", ":")).encode()
 

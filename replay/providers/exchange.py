@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from replay.dialects import Answer, BadAnswer, Note, read_answer
+from replay.dialects.loose import compact_json, read_value
 from replay.dialects.sse import BadStream, Event, EventReader
 from replay.dialects.streams import Fold
 from replay.providers import errors
@@ -189,14 +189,14 @@ class Exchange:
             return None, ProviderError("incomplete", said, self.status, retryable=True)
         # A key in pieces of several events is whole only now.
         try:
-            body = json.dumps(self._fold.body()).encode()
+            body = compact_json(self._fold.body()).encode("utf-8", "surrogatepass")
         except (ValueError, RecursionError):
             return None, ProviderError("malformed", "the stream is no JSON", self.status)
         return self._whole(self._provider.masked(body))
 
     def _whole(self, body: bytes) -> tuple[Answer | None, ProviderError | None]:
         try:
-            return self._answer(json.loads(body))
+            return self._answer(read_value(body))
         except (ValueError, RecursionError):
             shown = body[:200].decode("utf-8", "replace")
             said = f"the response is no JSON: {shown}"

@@ -19,8 +19,8 @@ from replay.models import CallState
 from replay.review.models import Baseline, Divergence, EventKind, ReviewEvent, State
 from replay.review.people import Decider
 from replay.review.turns import turn_of
-from rewyn_sdk.canonical import canonical_json
 from rewyn_sdk.errors import DecodeError
+from rewyn_sdk.exact import exact_json
 from rewyn_sdk.facts import as_object
 from rewyn_sdk.match import normalised
 from runs import bulk
@@ -70,7 +70,7 @@ def answer_hash(answer: Answer) -> str:
 
 
 def _hash(value: Any) -> str:
-    data = canonical_json(value).encode("utf-8", "surrogatepass")
+    data = exact_json(value).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 

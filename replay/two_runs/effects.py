@@ -220,6 +220,6 @@ def side_of(parts: Parts) -> Side:
 
 def _value(data: Any) -> Any:
     try:
-        return parse(bytes(data))
+        return parse(bytes(data), exact=True)
     except DecodeError:
         return None

@@ -23,7 +23,7 @@ from runs.messages.loose import clean, one_line
 from runs.models import Effect, Run
 from runs.storage import segments
 
-VERSION = 2
+VERSION = 3
 """Of the rules below: what was kept under other rules is made anew."""
 MOST = 20_000
 """Effects of each run that are compared; of a longer one the page says so."""

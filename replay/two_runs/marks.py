@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Raw
 
 from replay.two_runs.pairing import Marks
-from rewyn_sdk.canonical import canonical_json
 from rewyn_sdk.errors import DecodeError, EncodeError
+from rewyn_sdk.exact import exact_json
 from rewyn_sdk.jsontext import parse
 
 SAID = ("chat_history", "messages")
@@ -93,9 +93,9 @@ class Asked:
 
 def _canonical(data: bytes, is_message: bool) -> str:
     try:
-        value = parse(data)
+        value = parse(data, exact=True)
         value = without_ids(value) if is_message else opened(value)
-        return _digest(canonical_json(value).encode("utf-8", "surrogatepass"))
+        return _digest(exact_json(value).encode("utf-8", "surrogatepass"))
     except (DecodeError, EncodeError):
         return _digest(data)
 
@@ -125,7 +125,7 @@ def opened(value: Any) -> Any:
     """The JSON in a text, such as a tool's arguments; messages inside without their ids."""
     if isinstance(value, str) and value[:1] in ("{", "["):
         try:
-            return parse(value)
+            return parse(value, exact=True)
         except DecodeError:
             return value
     if isinstance(value, dict) and isinstance(value.get("messages"), list):

@@ -11,8 +11,8 @@ from replay.comparison.sides import Block, Pair, Piece, Show, Sides, pretty, sid
 from replay.two_runs.effects import answered, side_of
 from replay.two_runs.marks import SAID, Parts, opened
 from rewyn_sdk.align import align
-from rewyn_sdk.canonical import canonical_json
 from rewyn_sdk.errors import DecodeError, EncodeError
+from rewyn_sdk.exact import exact_json
 from rewyn_sdk.facts import as_object
 from rewyn_sdk.jsontext import parse
 from runs.messages import request_view
@@ -162,7 +162,7 @@ def _came(outcome: Any) -> str | None:
 
 def _value(parts: Parts | None, half: str) -> Any:
     try:
-        return None if parts is None else parse(bytes(getattr(parts, half)))
+        return None if parts is None else parse(bytes(getattr(parts, half)), exact=True)
     except DecodeError:
         return bytes(getattr(parts, half)).decode("utf-8", "replace")
 
@@ -173,6 +173,6 @@ def _pretty(value: Any) -> str | None:
 
 def _text(value: Any) -> str:
     try:
-        return canonical_json(value)
+        return exact_json(value)
     except EncodeError:
         return repr(value)

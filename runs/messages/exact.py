@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from rewyn_sdk.exact import Precise
 from runs.formats.jsonbytes import MAX_DEPTH, depth_exceeds
 
 INDENT = "  "
@@ -62,7 +63,7 @@ def _refuse(constant: str) -> None:
 
 def number(value: object) -> str:
     """A JSON number as it was written; empty for anything else."""
-    if isinstance(value, Number):
+    if isinstance(value, Number | Precise):
         return value.text
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from rewyn_sdk.canonical import number_text, quoted
@@ -17,24 +18,29 @@ def rig_json(value: Any, *, indent: int | None = None) -> str:
             value, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators
         )
         # json writes 1e-05 where serde_json writes 0.00001; all else is the same.
-        return _write(value, indent, 1) if "e-0" in text else text
+        return write_in_order(value, indent, 1) if "e-0" in text else text
     except ValueError:
-        return _write(value, indent, 1)
+        return write_in_order(value, indent, 1)
     except (TypeError, RecursionError) as error:
         raise EncodeError(f"no JSON value: {error}") from None
 
 
-def _write(value: Any, indent: int | None, level: int) -> str:
+def write_in_order(
+    value: Any, indent: int | None, level: int, number: Callable[[float], str] = number_text
+) -> str:
+    """JSON text with keys as they are and a rule of its own for floats."""
     if isinstance(value, dict) and value:
         colon = ":" if indent is None else ": "
         members = [
-            f"{quoted(name)}{colon}{_write(one, indent, level + 1)}" for name, one in value.items()
+            f"{quoted(name)}{colon}{write_in_order(one, indent, level + 1, number)}"
+            for name, one in value.items()
         ]
         return "{" + _layout(members, indent, level) + "}"
     if isinstance(value, (list, tuple)) and value:
-        return "[" + _layout([_write(one, indent, level + 1) for one in value], indent, level) + "]"
+        items = [write_in_order(one, indent, level + 1, number) for one in value]
+        return "[" + _layout(items, indent, level) + "]"
     if isinstance(value, float):
-        return number_text(value)
+        return number(value)
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -23,6 +23,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from rewyn_sdk.errors import DecodeError
+from rewyn_sdk.exact import Precise, read_float
 
 STRICT_DEPTH = 127
 MAX_DEPTH = 256
@@ -52,9 +53,10 @@ def decode_text(data: bytes | bytearray | memoryview | str) -> str:
         raise DecodeError("invalid UTF-8", line=line, column=column) from None
 
 
-def parse(data: bytes | str, *, strict: bool = False) -> Any:
-    """The one JSON value of a whole text; DecodeError if it is none."""
-    return Scanner(decode_text(data), strict=strict).whole()
+def parse(data: bytes | str, *, strict: bool = False, exact: bool = False) -> Any:
+    """The one JSON value of a whole text; DecodeError if it is none. With `exact`, a number that no
+    float holds keeps its digits (`exact.Precise`)."""
+    return Scanner(decode_text(data), strict=strict, exact=exact).whole()
 
 
 class Scanner:
@@ -63,9 +65,10 @@ class Scanner:
     `notes` collects (code, message) of what was tolerated; callers empty it as they please.
     """
 
-    def __init__(self, text: str, *, strict: bool = False) -> None:
+    def __init__(self, text: str, *, strict: bool = False, exact: bool = False) -> None:
         self.text = text
         self.strict = strict
+        self.exact = exact
         self.notes: list[tuple[str, str]] = []
         self._limit = STRICT_DEPTH if strict else MAX_DEPTH
         self._surrogates = "\\ud" in text or "\\uD" in text
@@ -190,7 +193,7 @@ class Scanner:
         return value
 
     def _float(self, text: str) -> float:
-        number = float(text)
+        number = read_float(text) if self.exact else float(text)
         if math.isinf(number):
             self._out_of_range(text)
         return number
@@ -203,7 +206,7 @@ class Scanner:
         try:
             return int(text)
         except ValueError:  # beyond sys.get_int_max_str_digits()
-            return float(text)
+            return Precise(text) if self.exact else float(text)
 
     def _out_of_range(self, text: str) -> None:
         self._tolerate("out_of_range", "number out of range", max(self.text.find(text), 0))
