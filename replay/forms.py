@@ -15,8 +15,9 @@ from replay import recording
 from replay.comparison.sides import Piece, changed_in
 from replay.models import Replay
 from replay.overriding import ROLES, text_of
-from replay.plan import CHECKED_CALLS, system_text
+from replay.plan import CHECKED_CALLS
 from replay.questions import read_question
+from replay.tried import system_text
 from rewyn_sdk.facts import as_list, as_object, request_history
 from runs.models import Effect, Family, Run
 from runs.refusals import Mistakes, Refused
@@ -159,6 +160,11 @@ class ReplayForm:
             begins = " ".join(text.split())[:70]
             named.append((place, f"#{place.split(':')[0]} {self.known.roles[place]}: {begins}"))
         return named
+
+    @property
+    def tool_choices(self) -> list[str]:
+        """The tools that can be switched off, and those that are and were not on."""
+        return list(dict.fromkeys((*self.known.offered, *self.tools_off)))
 
     def inputs(self) -> list[tuple[str, str]]:
         """The controls as they are, to be posted when the plan is accepted."""

@@ -44,9 +44,14 @@ def _reworded(message: Message, run: Run) -> MessageText:
 
 def text_of(message: Any) -> str:
     """What a recorded message says, in one text."""
+    return "".join(texts_of(message))
+
+
+def texts_of(message: Any) -> list[str]:
+    """What a recorded message says, in the texts it consists of."""
     content = as_object(message).get("content")
     if isinstance(content, str):
-        return content
+        return [content]
     parts = (as_object(part) for part in as_list(content))
     texts = (part.get("text") for part in parts if part.get("type", "text") == "text")
-    return "".join(text for text in texts if isinstance(text, str))
+    return [text for text in texts if isinstance(text, str)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
@@ -13,24 +12,22 @@ from django.db.models import Count, Min
 from django.utils import timezone
 
 from replay import recording
-from replay.dialects.override import NOT_THERE
+from replay.changed import changes, without_effect
 from replay.overriding import overrides_of
 from replay.project_providers.catalog import catalog_of
 from replay.project_providers.foreseen import foreseen
 from replay.providers import (
     BadModel,
     CannotAsk,
-    Note,
     Overrides,
     Provider,
     build_call,
 )
 from replay.questions import Candidate, Question
-from replay.shown import cut
+from replay.tried import Tried
 from replay.windows import open_calls, window_notes
 from replay.wire import wire_of
-from rewyn_sdk.facts import as_list, as_object, request_history
-from runs.messages.loose import number
+from rewyn_sdk.facts import as_object
 from runs.models import Effect, Family, Run
 from runs.prices import cost_of
 from runs.refusals import Refused, SeveralRefused
@@ -43,11 +40,9 @@ SAYS = {
 CHECKED_CALLS = 100
 CHECKED_BYTES = 8 * 1024 * 1024
 """How much of a run a plan tries out; what is behind is converted when it is asked."""
-TOLD_APART = 12
-"""So many messages of one kind are told each; beyond, one stands for all."""
 WARNS = frozenset(
     {"dangling_call", "orphan_result", "model_may_refuse", "param_unknown", "schema_not_supported"}
-    | {"no_vision", "context_too_long", "context_elsewhere"}
+    | {"no_vision", "context_too_long", "context_elsewhere", "tool_not_there"}
 )
 
 
@@ -133,71 +128,6 @@ def _running(run: Run) -> list[dict[str, Any]]:
     return [{"code": "still_running", "message": text}]
 
 
-@dataclass(slots=True)
-class _Tried:
-    """What trying out the conversion of some calls showed."""
-
-    calls: int = 0
-    messages: int = 0
-    tools: set[str] = field(default_factory=set)
-    temperatures: set[float] = field(default_factory=set)
-    top_p: set[float] = field(default_factory=set)
-    max_tokens: set[int] = field(default_factory=set)
-    systems: set[str] = field(default_factory=set)
-    lanes: set[str] = field(default_factory=set)
-    apis: set[str] = field(default_factory=set)
-    notes: dict[str, dict[str, list[int]]] = field(default_factory=dict)
-    """Code → message → the effects it is about."""
-
-    def take(self, request: dict[str, Any]) -> None:
-        history = request_history(request)
-        self.calls += 1
-        self.messages += len(history)
-        self.tools |= {str(as_object(t).get("name")) for t in as_list(request.get("tools"))}
-        if (temperature := number(request.get("temperature"))) is not None:
-            self.temperatures.add(temperature)
-        params, options = request.get("additional_params"), request.get("options")
-        top_p = number(as_object(options).get("top_p", as_object(params).get("top_p")))
-        if top_p is not None:
-            self.top_p.add(top_p)
-        if isinstance(limit := request.get("max_tokens"), int):
-            self.max_tokens.add(limit)
-        self.systems.add(system_text(history))
-
-    def note(self, seq: int, notes: tuple[Note, ...]) -> None:
-        for note in notes:
-            self.add(note.code, note.message, seq)
-
-    def add(self, code: str, message: str, seq: int) -> None:
-        seqs = self.notes.setdefault(code, {}).setdefault(cut(message), [])
-        if seq not in seqs[-1:]:
-            seqs.append(seq)
-
-    def told(self) -> list[dict[str, Any]]:
-        return [note for code, said in self.notes.items() for note in _grouped(code, said)]
-
-
-def _grouped(code: str, said: dict[str, list[int]]) -> list[dict[str, Any]]:
-    """A note per message, with its effects. Of many that tell the same of other names the first
-    stands in front of the `rest`."""
-    if len(said) <= TOLD_APART:
-        notes = said.items()
-        return [{"code": code, "message": m, "effects": seqs, "rest": []} for m, seqs in notes]
-    effects = sorted({seq for seqs in said.values() for seq in seqs})
-    first, *rest = said
-    return [{"code": code, "message": first, "effects": effects, "rest": rest}]
-
-
-def system_text(history: list[Any]) -> str:
-    """The system messages that lead a conversation, as one text."""
-    texts = []
-    for message in history:
-        if as_object(message).get("role") != "system":
-            break
-        texts.append(str(as_object(message).get("content") or ""))
-    return "\n\n".join(texts)
-
-
 def tokens_of(usage: Sequence[tuple[int | None, int | None]], calls: int) -> dict[str, Any]:
     """Tokens in and out of so many calls, as far as they are known; what nobody told is no zero."""
     asked = [tokens for tokens, _ in usage if tokens is not None]
@@ -233,6 +163,9 @@ class _Prompt:
         self.tried = self._try_out()
 
     def plan(self) -> tuple[Candidate | None, dict[str, Any]]:
+        changed = list(changes(self.controls, self.candidate, self.effects, self.tried))
+        for wrong in without_effect(self.controls, self.tried, len(self.effects)):
+            self._error(wrong.code, wrong.message, wrong.field or "")
         told, cost = self.tried.told(), self._cost()
         return self.candidate, {
             "mode": "prompt",
@@ -247,8 +180,8 @@ class _Prompt:
             "limits": self._limits(cost),
             "tokens": self._tokens(),
             "cost": cost,
-            "kept": self._kept(),
-            "changes": self._changes(),
+            "kept": self.tried.kept(),
+            "changes": changed,
             "notes": [note for note in told if note["code"] not in WARNS],
             "warnings": [*self.warnings, *(note for note in told if note["code"] in WARNS)],
             "errors": self.errors,
@@ -356,53 +289,10 @@ class _Prompt:
             overrides=self.run.project.price_overrides,
         )
 
-    def _kept(self) -> dict[str, Any]:
-        return {
-            "messages": self.tried.messages,
-            "tool_definitions": len(self.tried.tools),
-            "of_calls": self.tried.calls,
-        }
-
-    def _changes(self) -> list[dict[str, Any]]:
-        changes = [*self._model()]
-        if self.controls.samples > 1:
-            changes.append({"what": "samples", "replayed": self.controls.samples})
-        if self.controls.temperature is not None:
-            recorded = sorted(self.tried.temperatures)
-            told = {"recorded": recorded, "replayed": self.controls.temperature}
-            changes.append({"what": "temperature", **told})
-        if self.controls.system is not None:
-            changes.append({"what": "system", "texts_replaced": len(self.tried.systems)})
-        return [*changes, *self._numbers(), *self._texts_and_tools()]
-
-    def _model(self) -> Iterator[dict[str, Any]]:
-        recorded = sorted({f"{one.provider}:{one.name}" for one in self.effects if one.name})
-        if self.candidate and recorded != [str(self.candidate)]:
-            yield {"what": "model", "recorded": recorded, "replayed": str(self.candidate)}
-
-    def _numbers(self) -> Iterator[dict[str, Any]]:
-        for name in ("top_p", "max_tokens"):
-            if (value := getattr(self.controls, name)) is not None:
-                recorded = sorted(getattr(self.tried, name))
-                yield {"what": name, "recorded": recorded, "replayed": value}
-
-    def _texts_and_tools(self) -> Iterator[dict[str, Any]]:
-        if self.controls.message is not None:
-            told = self.tried.notes.get(NOT_THERE.code, {}).values()
-            without = {seq for seqs in told for seq in seqs}
-            yield {"what": "message", "calls": self.tried.calls - len(without)}
-        if self.controls.tools_off:
-            off, known = set(self.controls.tools_off), self.tried.tools
-            yield {
-                "what": "tools_off",
-                "tools": sorted(off & known),
-                "unknown": sorted(off - known),
-            }
-
     # --- What cannot be carried ----------------------------------------------------------------
 
-    def _try_out(self) -> _Tried:
-        tried, size = _Tried(), 0
+    def _try_out(self) -> Tried:
+        tried, size = Tried(self.overrides), 0
         for effect in self.effects[:CHECKED_CALLS]:
             size += effect.length
             if size > CHECKED_BYTES and tried.calls:
@@ -417,7 +307,7 @@ class _Prompt:
         return tried
 
     def _convert(
-        self, tried: _Tried, effect: Effect, record: dict[str, Any], provider: Provider, model: str
+        self, tried: Tried, effect: Effect, record: dict[str, Any], provider: Provider, model: str
     ) -> None:
         try:
             call = build_call(
@@ -426,7 +316,6 @@ class _Prompt:
         except CannotAsk as error:
             tried.add("cannot_ask", str(error), effect.seq)
             return
-        tried.lanes.add(call.lane)
-        tried.apis.add(call.dialect)
+        tried.make(call)
         tried.note(effect.seq, call.notes)
         tried.note(effect.seq, (*window_notes(call, effect), *open_calls(call)))

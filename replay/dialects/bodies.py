@@ -86,11 +86,13 @@ def _put(one: dict[str, Any], message: MessageText) -> bool:
     return True
 
 
-def without_tools(body: dict[str, Any], off: frozenset[str]) -> None:
-    """Offer these tools no more; without any, what is said about tools goes too."""
+def without_tools(body: dict[str, Any], off: frozenset[str]) -> set[str]:
+    """Offer these tools no more; without any, what is said about tools goes too. Gives the names
+    of all that were offered."""
     if "tools" not in body:
-        return
-    kept = [tool for tool in items(body["tools"]) if _name(mapping(tool)) not in off]
+        return set()
+    offered = [(_name(mapping(tool)), tool) for tool in items(body["tools"])]
+    kept = [tool for name, tool in offered if name not in off]
     body["tools"] = kept
     choice = mapping(body.get("tool_choice"))
     if not kept:
@@ -98,6 +100,7 @@ def without_tools(body: dict[str, Any], off: frozenset[str]) -> None:
             body.pop(key, None)
     elif choice and _name(choice) in off:
         del body["tool_choice"]
+    return {name for name, _ in offered}
 
 
 def _name(tool: Mapping[str, Any]) -> str:

@@ -17,8 +17,11 @@ _NO_SAMPLING = re.compile(
     r"^claude-(fable-5|mythos-5|opus-4-[78]|opus-5|sonnet-5|haiku-5-5)",
 )
 _ONE_SAMPLING = re.compile(r"^claude-(opus-4-[1-6](?!\d)|sonnet-4-[56]|haiku-4-5)")
-_ALWAYS_REASONS = re.compile(r"^(o\d|gpt-5(-|$))")
-_MAY_REASON = re.compile(r"^gpt-[5-9]")
+_ALWAYS_REASONS = re.compile(
+    r"^(o\d|gpt-5($|-(?!chat))|gpt-5\.\d+-(pro|chat)|gpt-5\.[12]-codex|gpt-5\.[7-9])"
+)
+_REASONS_UNLESS_TOLD = re.compile(r"^gpt-5\.[56]")
+_MAY_REASON = re.compile(r"^gpt-([6-9]|5\.)")
 _NEVER_REASONS = re.compile(r"^(gpt-4|gpt-3\.5|chatgpt-4o)")
 _NO_VISION = re.compile(
     r"^(gpt-3\.5|gpt-4($|-0|-32k)|gpt-oss|o1-(mini|preview)|o3-mini|claude-(2|instant)"
@@ -46,6 +49,7 @@ _MOST_OUTPUT = (
     (re.compile(r"^claude-3-5"), 8192),
     (re.compile(r"^claude-opus-4-(0|1|2025)"), 32000),
     (re.compile(r"^claude-(3-7|(sonnet|haiku)-4|opus-4-5)"), 64000),
+    (re.compile(r"^claude-(opus-4-[678]|(opus|sonnet|fable|mythos)-5|haiku-5-5)"), 128000),
     (re.compile(r"^gemini-(1\.5|2\.0)"), 8192),
     (re.compile(r"^gemini-2\.5"), 65536),
 )
@@ -60,6 +64,17 @@ def most_output(model: str) -> int | None:
 def takes_one_sampling(model: str) -> bool:
     """Whether ``model`` is known to refuse a temperature and a top_p together."""
     return bool(_ONE_SAMPLING.match(model.rsplit("/", 1)[-1]))
+
+
+def takes_no_sampling(api: str, model: str, effort: str | None = None) -> bool:
+    """Whether ``model`` is known to refuse a temperature and a top_p, at this effort to reason."""
+    bare = model.rsplit("/", 1)[-1]
+    if api == MESSAGES:
+        return bool(_NO_SAMPLING.match(bare))
+    if _ALWAYS_REASONS.match(bare):
+        return True
+    thinks = effort is not None or bool(_REASONS_UNLESS_TOLD.match(bare))
+    return bool(_MAY_REASON.match(bare)) and thinks and effort != "none"
 
 
 def never_reasons(model: str) -> bool:
@@ -129,7 +144,7 @@ def _holds_image(parts: list[Any]) -> bool:
 
 
 def _claude(model: str, body: Mapping[str, Any]) -> Iterator[Note]:
-    if _NO_SAMPLING.match(model):
+    if takes_no_sampling(MESSAGES, model):
         yield from _sampling(model, body)
     if mapping(body.get("thinking")).get("type") != "enabled":
         return
@@ -146,8 +161,7 @@ def _gpt(model: str, body: Mapping[str, Any]) -> Iterator[Note]:
     if _NEVER_REASONS.match(model) and effort not in (None, "none"):
         key = "reasoning_effort" if "reasoning_effort" in body else "reasoning"
         yield _note(key, f"{model} does not reason and refuses {key}")
-    reasons = _MAY_REASON.match(model) and effort not in (None, "none")
-    if _ALWAYS_REASONS.match(model) or reasons:
+    if takes_no_sampling(CHAT, model, effort if isinstance(effort, str) else None):
         yield from _sampling(model, body)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from replay.dialects.bodies import put_message, put_system, without_tools
 from replay.dialects.carry import reasons_always
+from replay.dialects.loose import text
 from replay.dialects.prompt import CHAT, MESSAGES, RESPONSES, Note, Prompt, Text, Turn
 from replay.dialects.reworded import MessageText, reworded
 
@@ -75,6 +76,8 @@ def _turn(turn: Turn, message: MessageText) -> Turn:
 
 
 def _without_tools(prompt: Prompt, off: frozenset[str]) -> Prompt:
+    offered = {tool.name for tool in prompt.tools}
+    offered |= {text(tool.item.get("type")) for tool in prompt.hosted_tools}
     tools = tuple(tool for tool in prompt.tools if tool.name not in off)
     hosted = tuple(tool for tool in prompt.hosted_tools if tool.item.get("type") not in off)
     choice = prompt.tool_choice
@@ -82,7 +85,13 @@ def _without_tools(prompt: Prompt, off: frozenset[str]) -> Prompt:
         choice = tuple(name for name in choice if name not in off) or None
     if not tools and not hosted:
         choice = None
-    return replace(prompt, tools=tools, hosted_tools=hosted, tool_choice=choice)
+    notes = (*prompt.notes, *map(not_offered, sorted(off - offered)))
+    return replace(prompt, tools=tools, hosted_tools=hosted, tool_choice=choice, notes=notes)
+
+
+def not_offered(name: str) -> Note:
+    """The note for a tool that is to be switched off where it is not on."""
+    return Note("tool_not_there", "", f"the tool {name} is not offered in this call anyway")
 
 
 NOT_THERE = Note(
@@ -114,7 +123,8 @@ def change_body(
     if overrides.message is not None and not put_message(changed, overrides.message):
         notes.append(NOT_THERE)
     if overrides.tools_off:
-        without_tools(changed, frozenset(overrides.tools_off))
+        offered = without_tools(changed, frozenset(overrides.tools_off))
+        notes += map(not_offered, sorted(set(overrides.tools_off) - offered))
     return changed, notes
 
 

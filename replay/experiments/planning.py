@@ -32,6 +32,8 @@ from runs.usage import Usage
 TRY_SECONDS = 1.0
 """How long replays are tried out; one of each candidate is in any case."""
 PRICED_CALLS = 5000
+OF_ONE_RUN = frozenset({"tool_not_offered"})
+"""What is an error only where it is so of every run: the others are asked all the same."""
 TOLD = 50
 """So many messages of a plan are told; of the others there is the number."""
 
@@ -146,6 +148,7 @@ def _part(
 ) -> dict[str, Any]:
     """The plan of one candidate."""
     calls, samples = sum(run.model_count for run in runs), one.controls.samples
+    errors, warnings = _apart(tried, len(runs))
     return {
         "model": str(one.model),
         "controls": one.controls.as_json(),
@@ -154,12 +157,20 @@ def _part(
         "cost": times(_cost(project, one, priced_as, usage, calls), samples),
         "checked_runs": tried.runs,
         "notes": _told(tried.notes),
-        "warnings": _told(tried.warnings),
-        "errors": [
-            {"code": code, "message": message, "field": where or None, "runs": count}
-            for (code, message, where), count in tried.errors.items()
-        ][:TOLD],
+        "warnings": _told(warnings),
+        "errors": errors[:TOLD],
     }
+
+
+def _apart(tried: Tried, runs: int) -> tuple[list[Note], dict[tuple[str, str], int]]:
+    """The errors of a candidate, and what warns of it: what only some runs have no place for."""
+    errors, warnings = [], dict(tried.warnings)
+    for (code, message, where), count in tried.errors.items():
+        if code in OF_ONE_RUN and count < runs:
+            warnings[code, message] = count
+        else:
+            errors.append({"code": code, "message": message, "field": where or None, "runs": count})
+    return errors, warnings
 
 
 def _told(found: dict[tuple[str, str], int]) -> list[Note]:

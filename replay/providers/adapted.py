@@ -13,7 +13,12 @@ from typing import Any
 
 from replay.dialects import CHAT, MESSAGES, RESPONSES, Note, Prompt
 from replay.dialects.carry import closed_schema
-from replay.dialects.models import most_output, never_reasons, takes_one_sampling
+from replay.dialects.models import (
+    most_output,
+    never_reasons,
+    takes_no_sampling,
+    takes_one_sampling,
+)
 from replay.dialects.prompt import Media, Opaque, Part, Text
 from replay.dialects.write.messages import LEAST_BUDGET, default_max_tokens
 from replay.dialects.write.responses import LEAST_OUTPUT
@@ -32,7 +37,7 @@ def adapted(prompt: Prompt, api: str, model: str, *, keeps_top_p: bool = False) 
 
     ``keeps_top_p``: where one of top_p and temperature has to go, it is the temperature.
     """
-    prompt = _said(_limited(prompt, api, model))
+    prompt = _unsampled(_said(_limited(prompt, api, model)), api, model)
     if api == MESSAGES:
         return _sampled(_thinking(prompt, model), model, keeps_top_p)
     if prompt.options.reasoning and prompt.options.reasoning != "off" and never_reasons(model):
@@ -128,6 +133,29 @@ def _has_title(schema: Any) -> bool:
     if not isinstance(schema, dict):
         return False
     return isinstance(schema.get("title"), str) or any(map(_has_title, schema.values()))
+
+
+def _unsampled(prompt: Prompt, api: str, model: str) -> Prompt:
+    """Without a temperature and a top_p where ``model`` refuses them; the library drops them."""
+    reasoning = prompt.options.reasoning
+    told = "none" if reasoning == "off" else None
+    effort = reasoning.get("effort") if isinstance(reasoning, Mapping) else told
+    if not takes_no_sampling(api, model, effort):
+        return prompt
+    options = f"{prompt.options_path}/top_p"
+    asked = (
+        ("temperature", "/temperature", prompt.temperature),
+        ("top_p", options, prompt.options.top_p),
+    )
+    notes = [
+        Note(f"{name}_left_out", path, f"{model} takes no {name} but its own; {value} is left out")
+        for name, path, value in asked
+        if value is not None
+    ]
+    if not notes:
+        return prompt
+    bare = replace(prompt, temperature=None, options=replace(prompt.options, top_p=None))
+    return _noted(bare, *notes)
 
 
 def _sampled(prompt: Prompt, model: str, keeps_top_p: bool) -> Prompt:

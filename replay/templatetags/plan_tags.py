@@ -7,6 +7,7 @@ from typing import Any
 
 from django import template
 
+from replay.models import Replay
 from runs.messages.loose import clean
 from runs.models import Family
 from runs.steps.timeline import lane_of
@@ -41,7 +42,44 @@ def _change(one: Mapping[str, Any]) -> str:
         unknown = f" (not offered anyway: {', '.join(one['unknown'])})" if one["unknown"] else ""
         return f"{', '.join(one['tools']) or 'none'}{unknown}"
     recorded = ", ".join(map(_plain, one.get("recorded", ()))) or "none"
-    return f"{recorded} → {_plain(one.get('replayed'))}"
+    return f"{recorded} → {_plain(one.get('replayed'))}{_otherwise(one)}"
+
+
+def _otherwise(one: Mapping[str, Any]) -> str:
+    """What goes out in place of a number that was asked for."""
+    if "sent" not in one:
+        return ""
+    others = [value for value in one["sent"] if value not in (None, one["replayed"])]
+    told = [f"sent as {', '.join(map(_plain, others))}"] if others else []
+    if None in one["sent"]:
+        told.append("left out" if len(one["sent"]) == 1 else "left out of some calls")
+    return f", {' or '.join(told)}"
+
+
+@register.filter
+def on_purpose(replay: Replay) -> str:
+    """What a replay was asked to change, in one line, and what of it did not go out as asked."""
+    asked = replay.controls
+    sent = {one["what"]: _otherwise(one) for one in replay.plan.get("changes") or ()}
+    told = [replay.candidate or "nothing but what your code does"]
+    for name in ("temperature", "top_p"):
+        if asked.get(name) is not None:
+            told.append(f"{name} {asked[name]}{sent.get(name, '')}")
+    if asked.get("samples"):
+        told.append(f"{asked['samples']} samples a call")
+    if asked.get("max_tokens") is not None:
+        limit = f"at most {asked['max_tokens']:,} tokens"
+        told.append(f"{limit}{sent.get('max_tokens', '')}")
+    told += ["system text"] if asked.get("system") is not None else []
+    told += ["one message"] if asked.get("message") else []
+    told += [f"without {', '.join(asked['tools_off'])}"] if asked.get("tools_off") else []
+    if asked.get("dangling"):
+        told.append("calls without a result dropped")
+    elif asked.get("dangling_result") is not None:
+        told.append("a result supplied")
+    if asked.get("effects"):
+        told.append(f"{replay.total:,} chosen call{'' if replay.total == 1 else 's'}")
+    return clean(" · ".join(told))
 
 
 def _plain(value: Any) -> str:

@@ -155,12 +155,12 @@ def test_a_change_that_cannot_be_names_its_field(field, value):
 
 
 def test_the_plan_tells_each_change(plan):
-    told = plan(top_p=0.5, max_tokens=50, tools_off=["lookup_order", "nothing"],
+    told = plan(top_p=0.5, max_tokens=50, tools_off=["lookup_order"],
                 message={"effect": 1, "index": 1, "text": "Where is it?"})  # fmt: skip
     changes = {change["what"]: change for change in told["changes"]}
     assert changes["top_p"]["replayed"] == 0.5 and changes["max_tokens"]["replayed"] == 50
     assert changes["message"]["calls"] == 2 and told["errors"] == []
-    assert changes["tools_off"]["unknown"] == ["nothing"]
+    assert changes["tools_off"]["tools"] == ["lookup_order"]
 
 
 def test_a_message_nobody_recorded_is_an_error_of_the_plan(plan):
