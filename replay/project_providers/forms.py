@@ -79,3 +79,7 @@ class TestForm(PageForm):
 
     __test__ = False
     model = _field("Model", 200, "One tiny request; it may cost a fraction of a cent.")
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["model"].required = True

@@ -63,11 +63,9 @@ def provider_test(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     project = get_project_or_404(request, slug, Role.ADMIN)
     row = _row_or_404(project, name)
     form = TestForm(request.POST)
-    model = form.cleaned_data["model"] if form.is_valid() else ""
-    if not model:
-        messages.error(request, "Name the model to ask.")
-    else:
-        try_out(row, model)
+    if not form.is_valid():
+        return _one(request, row, ProviderForm(row=row), test=form, status=400)
+    try_out(row, form.cleaned_data["model"])
     return redirect("replay:provider", slug, name)
 
 
@@ -104,13 +102,17 @@ def _listed(
 
 
 def _one(
-    request: HttpRequest, row: ProjectProvider, form: ProviderForm, status: int = 200
+    request: HttpRequest,
+    row: ProjectProvider,
+    form: ProviderForm,
+    test: TestForm | None = None,
+    status: int = 200,
 ) -> HttpResponse:
     context = {
         "form": form,
         "row": row,
         "is_blind": row.pk in blind_today(row.project_id),
         "problem": catalog_of(row.project_id).broken.get(row.name),
-        "test": TestForm(initial={"model": row.test_model}),
+        "test": test or TestForm(initial={"model": row.test_model}),
     }
     return render(request, "project/provider.html", context, status=status)

@@ -60,7 +60,7 @@ def password_field(label: str, autocomplete: str) -> PlainField:
 
 
 class PageForm(forms.Form):
-    """A form in the look of the pages."""
+    """A form in the look of the pages; where it is refused, the first field at fault is focused."""
 
     use_required_attribute = True
 
@@ -69,6 +69,12 @@ class PageForm(forms.Form):
         for field in self.fields.values():
             if not field.widget.is_hidden:
                 field.widget.attrs.setdefault("class", "field")
+
+    def add_error(self, field: str | None, error: Any) -> None:
+        super().add_error(field, error)
+        at_fault = [named for name, named in self.fields.items() if name in self.errors]
+        for place, named in enumerate(at_fault):
+            named.widget.attrs["autofocus"] = place == 0
 
 
 class SignInForm(PageForm):
