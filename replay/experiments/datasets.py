@@ -35,17 +35,20 @@ def add(dataset: Dataset, runs: Sequence[Run]) -> int:
     with bulk.turn():
         # An UPDATE locks the row: two who add at once do it one after the other.
         Dataset.objects.filter(pk=dataset.pk).update(name=F("name"))
-        places = dict(dataset.places.values_list("run", "place"))
-        new = [run for run in runs if run.pk not in places]
-        if len(places) + len(new) > MAX_RUNS:
-            text = f"A dataset has at most {MAX_RUNS:,} runs."
-            raise Refused("too_many", text, "add", limit=MAX_RUNS)
-        first = max(places.values(), default=-1) + 1
-        behind = [
-            DatasetRun(dataset=dataset, run=run, place=first + at) for at, run in enumerate(new)
-        ]
+        behind = _places(dataset, runs)
         DatasetRun.objects.bulk_create(behind, batch_size=BATCH)
-    return len(new)
+    return len(behind)
+
+
+def _places(dataset: Dataset, runs: Sequence[Run]) -> list[DatasetRun]:
+    """Those of runs that are not there yet, behind those that are. Refused for too many."""
+    places = dict(dataset.places.values_list("run", "place"))
+    new = [run for run in runs if run.pk not in places]
+    if len(places) + len(new) > MAX_RUNS:
+        text = f"A dataset has at most {MAX_RUNS:,} runs."
+        raise Refused("too_many", text, "add", limit=MAX_RUNS)
+    first = max(places.values(), default=-1) + 1
+    return [DatasetRun(dataset=dataset, run=run, place=first + at) for at, run in enumerate(new)]
 
 
 def take_out(dataset: Dataset, ids: Sequence[str]) -> int:
@@ -55,6 +58,18 @@ def take_out(dataset: Dataset, ids: Sequence[str]) -> int:
         some = dataset.places.filter(run__external_id__in=ids[start : start + BATCH])
         taken += some.delete()[0]
     return taken
+
+
+def problem_of(dataset: Dataset | None, name: str, runs: Sequence[Run]) -> str:
+    """Why runs cannot be kept under this name, which the set has, if there is one; empty where they
+    can."""
+    try:
+        read_name(name)
+        if dataset is not None:
+            _places(dataset, runs)
+    except Refused as refusal:
+        return refusal.message
+    return ""
 
 
 def rename(dataset: Dataset, name: str) -> None:

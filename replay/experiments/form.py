@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import QueryDict
 
@@ -70,6 +71,11 @@ class ExperimentForm:
         if self.max_cost:
             asked["max_cost_ratio"] = read(None, _share, self.max_cost, MAX_RATIO, "gate.max_cost")
         return asked
+
+    @property
+    def query(self) -> str:
+        """The controls as they are, as an address has them."""
+        return urlencode(self.inputs())
 
     def inputs(self) -> list[tuple[str, str]]:
         """The controls as they are, to be posted when the plan is accepted."""

@@ -114,9 +114,7 @@ class _Walk:
         if sum(map(len, self.taken.values())) == before:
             return text
         written = compact_json(left)
-        return f"```{fence[1]}
-{written}
-```" if fence else written
+        return f"```{fence[1]}\n{written}\n```" if fence else written
 
     def takes(self, value: Any, due: _Due, at: str) -> bool:
         """Whether a rule takes all of it."""

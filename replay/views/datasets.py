@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from replay.experiments import datasets
 from replay.experiments.asked import read_run_ids
+from replay.experiments.form import ExperimentForm
 from replay.experiments.models import Dataset
 from replay.experiments.reading import dataset_named, dataset_of, runs_of
 from runs.access import get_project_or_404, signed_in
@@ -47,21 +50,30 @@ def dataset_list(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _keep(request: HttpRequest, project: Project) -> HttpResponseRedirect:
-    """Back to the form for an experiment, which then names the set instead of its runs; to a set
-    that is there under this name the runs are added."""
+    """Back to the form for an experiment, as it was; it then names the set instead of its runs, or
+    says why they cannot be kept. To a set that is there under this name the runs are added."""
     ids, name = request.POST.getlist("run"), request.POST.get("name", "")
-    new = reverse("replay:experiment-new", args=[project.slug])
-    there = dataset_named(project, name)
+    controls = ExperimentForm(QueryDict(request.POST.get("controls", ""))).inputs()
     try:
         runs = runs_of(project, read_run_ids(ids))
-        kept = there or datasets.keep(project, name, runs, signed_in(request))
-        added = datasets.add(there, runs) if there else 0
     except Refused as refusal:
         messages.error(request, refusal.message)
         return redirect("replay:datasets", project.slug)
+    there = dataset_named(project, name)
+    try:
+        kept = there or datasets.keep(project, name, runs, signed_in(request))
+        added = datasets.add(there, runs) if there else 0
+    except Refused:
+        listed = [("run", one.external_id) for one in runs]
+        return _new(project, [*listed, *controls, ("keep", name)])
     told = f"Added {plural(added, 'run')} to “{kept.name}”." if there else f"Kept as “{kept.name}”."
     messages.success(request, told)
-    return redirect(f"{new}?dataset={kept.public_id}")
+    return _new(project, [("dataset", kept.public_id), *controls])
+
+
+def _new(project: Project, query: list[tuple[str, str]]) -> HttpResponseRedirect:
+    new = reverse("replay:experiment-new", args=[project.slug])
+    return redirect(f"{new}?{urlencode(query)}")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

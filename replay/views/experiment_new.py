@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -10,12 +11,12 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
-from replay.experiments import planning
+from replay.experiments import datasets, planning
 from replay.experiments.asked import read_run_ids
 from replay.experiments.form import ExperimentForm
 from replay.experiments.models import Dataset
 from replay.experiments.opening import add, start
-from replay.experiments.reading import dataset_of, not_there, runs_in, runs_there
+from replay.experiments.reading import dataset_named, dataset_of, not_there, runs_in, runs_there
 from replay.forms import beside
 from replay.jobs import Asker
 from replay.project_providers.catalog import catalog_of
@@ -55,7 +56,15 @@ def new_experiment(request: HttpRequest, slug: str) -> HttpResponse:
             return redirect("replay:experiment", slug, started.public_id)
         except Refused as refusal:
             messages.error(request, said(refusal))
-    return _shown(request, project, form, runs, {"dataset": dataset})
+    keep = request.GET.get("keep", "")
+    not_kept = "keep" in request.GET and _not_kept(project, keep, runs)
+    said_of_it = {"dataset": dataset, "keep": keep, "not_kept": not_kept}
+    return _shown(request, project, form, runs, said_of_it)
+
+
+def _not_kept(project: Project, name: str, runs: Sequence[Run]) -> str:
+    """Why the runs could not be kept as a dataset of this name."""
+    return datasets.problem_of(dataset_named(project, name), name, runs)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

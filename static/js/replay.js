@@ -39,6 +39,13 @@
   for (const failed of ["htmx:sendError", "htmx:responseError"])
     document.addEventListener(failed, () => { asked = null; });
 
+  // What goes along with the runs that are kept is what the controls say now.
+  document.getElementById("keep-runs")?.addEventListener("formdata", (event) => {
+    const asked = new FormData(controls);
+    asked.delete("run");
+    event.formData.set("controls", new URLSearchParams(asked).toString());
+  });
+
   const unchanged = (field) => field && field.value === field.dataset.unchanged;
 
   document.addEventListener("htmx:configRequest", (event) => {

@@ -183,6 +183,22 @@ def test_a_selection_is_kept_renamed_and_deleted(runs, member_client, page):
     assert Dataset.objects.count() == 0
 
 
+def test_what_is_filled_in_stays_where_the_runs_are_kept(runs, member_client, page):
+    controls = "model=openai:a&model=openai:b&temperature=0.2&name=Night&min_same=90&no_errors=1"
+    keep = {"run": ["r1", "r2"], "name": "Refunds", "controls": f"{controls}&run=r9&strange=1"}
+    kept = member_client.post("/p/acme/datasets", keep)
+    asked = controls.replace(":", "%3A")
+    assert kept["Location"] == f"{NEW}?dataset={Dataset.objects.get().public_id}&{asked}"
+    again = member_client.post("/p/acme/datasets", {**keep, "name": "R" * 201})
+    assert again["Location"] == f"{NEW}?run=r1&run=r2&{asked}&keep={'R' * 201}"
+    told = page(again["Location"])
+    assert 'id="wrong-keep" role="alert">' in told
+    assert f'id="keep" name="name" value="{"R" * 201}"' in told
+    for filled in ("openai:b", "Night", 'value="90"', 'name="no_errors" value="1" checked'):
+        assert filled in told
+    assert Dataset.objects.count() == 1
+
+
 def test_an_experiment_made_before_there_were_cells_leads_to_its_replays(project, member_client):
     old = Experiment.objects.create(project=project)
     answer = member_client.get(f"/p/acme/experiments/{old.public_id}")

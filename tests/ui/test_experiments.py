@@ -81,3 +81,22 @@ def _run() -> None:
             jobs.run_job(name)
     finally:
         connections.close_all()
+
+
+def test_a_form_keeps_what_is_in_it_while_its_runs_are_kept(page: Page) -> None:
+    page.goto(f"/p/acme/experiments/new?run={LOGS[0]}&run={LOGS[1]}")
+    page.locator("#model-0").fill("openai:a")
+    page.get_by_label("Name", exact=True).fill("Night")
+    page.get_by_label("Percent of calls that are the same").fill("90")
+    for name in ("Refunds", "Again"):
+        page.get_by_label("Keep these runs").fill("Refunds")
+        # At once: the plan of what was typed last may not be there yet.
+        page.get_by_label("Name", exact=True).fill(f"Night {name}")
+        page.get_by_role("button", name="Keep as a dataset").click()
+        expect(page.locator("#model-0")).to_have_value("openai:a")
+        expect(page.get_by_label("Name", exact=True)).to_have_value(f"Night {name}")
+        expect(page.get_by_label("Percent of calls that are the same")).to_have_value("90")
+        if name == "Refunds":
+            expect(page.get_by_text("dataset Refunds")).to_be_visible()
+            page.go_back()
+    expect(page.get_by_text("Added 0 runs to “Refunds”.")).to_be_visible()
