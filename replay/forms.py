@@ -223,7 +223,7 @@ class ReplayForm:
 
     def _effects(self) -> list[int]:
         if self.calls == "from":
-            first = int(self.start_at) if self.start_at.isdecimal() else 0
+            first = whole_of(self.start_at or "0", "effects", "position of a call")
             chosen = [seq for seq in self.known.seqs if seq >= first]
         else:
             chosen = list(self._chosen())
@@ -244,8 +244,13 @@ class ReplayForm:
         return sorted(wanted)
 
 
-CONTROLS = {"model": "models", "dangling_result": "dangling"}
-"""Fields of the API that a control of another name asks for."""
+CONTROLS = {
+    "model": "models",
+    "dangling_result": "dangling",
+    "gate.min_same": "min_same",
+    "gate.max_cost": "max_cost",
+}
+"""Fields that a control of another name asks for."""
 
 
 def beside(wrong: Iterable[tuple[str | None, str]]) -> dict[str, list[str]]:
@@ -253,7 +258,7 @@ def beside(wrong: Iterable[tuple[str | None, str]]) -> dict[str, list[str]]:
     told: dict[str, list[str]] = {}
     for of, message in wrong:
         name = (of or "").partition(".")[0]
-        said = told.setdefault(CONTROLS.get(name, name), [])
+        said = told.setdefault(CONTROLS.get(of or "", CONTROLS.get(name, name)), [])
         if message not in said:
             said.append(message)
     return told
@@ -288,9 +293,9 @@ def number_of(text: str, field: str, what: str = "") -> float:
 
 
 def whole_of(text: str, field: str, what: str) -> int:
-    """A whole number as a person writes it; Refused where it is none."""
-    if not re.fullmatch(r"[0-9]{1,9}", text, re.ASCII):
-        raise Refused("invalid", f"The {what} is a whole number.", field)
+    """A whole number as a person writes it, however large; Refused where it is none."""
+    if not re.fullmatch(r"[+-]?[0-9]{1,30}", text, re.ASCII):
+        raise Refused("invalid", f"The {what} is a whole number, not “{text[:40]}”.", field)
     return int(text)
 
 

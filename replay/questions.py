@@ -189,6 +189,8 @@ def _mode(body: dict[str, Any], candidates: tuple[Candidate, ...], controls: Con
 
 
 def _run(value: Any) -> str:
+    if isinstance(value, str) and len(value) > MAX_NAME:
+        raise Refused("invalid", f"A run's id has at most {MAX_NAME} characters.", field="run")
     if not isinstance(value, str) or not _is_name(value):
         raise Refused("invalid", "Name the run by its id.", field="run")
     return value
@@ -216,9 +218,12 @@ def _candidates(body: dict[str, Any]) -> tuple[Candidate, ...]:
 def read_candidate(text: Any, name: str = "models") -> Candidate:
     """`provider:model`; the model may hold colons of its own."""
     provider, colon, model = text.partition(":") if isinstance(text, str) else ("", "", "")
-    legal = colon and provider and model.strip() and not _UNSTORABLE.search(text)
-    if not legal or len(text) > MAX_NAME:
-        raise Refused("invalid", "A model is written as `provider:model`.", field=name)
+    if isinstance(text, str) and len(text) > MAX_NAME:
+        said = f"A model, its provider in front, has at most {MAX_NAME} characters."
+        raise Refused("invalid", said, field=name)
+    if not (colon and provider and model.strip()) or _UNSTORABLE.search(text):
+        given = f", not “{clean(text[:SHOWN_NAME])}”" if isinstance(text, str) and text else ""
+        raise Refused("invalid", f"A model is written as `provider:model`{given}.", field=name)
     return Candidate(provider.strip(), model.strip())
 
 
@@ -285,8 +290,11 @@ def _words(value: Any, field: str) -> str | None:
 def _tools_off(value: Any) -> tuple[str, ...]:
     if value is None:
         return ()
-    named = isinstance(value, list) and all(isinstance(o, str) and _is_name(o) for o in value)
-    if not named:
+    listed = value if isinstance(value, list) else [None]
+    if any(isinstance(one, str) and len(one) > MAX_NAME for one in listed):
+        text = f"A tool's name has at most {MAX_NAME} characters."
+        raise Refused("invalid", text, field="tools_off")
+    if not all(isinstance(one, str) and _is_name(one) for one in listed):
         raise Refused("invalid", "Send the names of the tools to switch off.", field="tools_off")
     if len(value) > MAX_TOOLS_OFF:
         text = f"At most {MAX_TOOLS_OFF} tools to switch off."

@@ -174,7 +174,10 @@ def read_run_ids(value: list[Any], name: str = "runs") -> tuple[str, ...]:
 
 def _ids(value: list[Any], name: str) -> Iterator[str]:
     for at, one in enumerate(value):
-        if not isinstance(one, str) or not 0 < len(one) <= MAX_NAME or clean(one) != one:
+        if isinstance(one, str) and len(one) > MAX_NAME:
+            text = f"A run's id has at most {MAX_NAME} characters."
+            raise Refused("invalid", text, f"{name}.{at}")
+        if not isinstance(one, str) or not one or clean(one) != one:
             raise Refused("invalid", "A run is named by its id.", f"{name}.{at}")
         yield one
 
@@ -188,11 +191,9 @@ def _text(body: dict[str, Any], name: str) -> str:
 
 def read_name(value: Any, name: str = "name") -> str:
     """A name somebody gives; Refused where it cannot be one."""
-    if (
-        not isinstance(value, str)
-        or is_blank(value)
-        or len(value.strip()) > MAX_NAME
-        or clean(value) != value
-    ):
+    if not isinstance(value, str) or is_blank(value) or len(value.strip()) > MAX_NAME:
         raise Refused("invalid", f"`{name}` is a text of 1 to {MAX_NAME} characters.", name)
+    if clean(value) != value:
+        text = f"`{name}` holds control characters or broken ones, which no name has."
+        raise Refused("invalid", text, name)
     return value.strip()

@@ -59,8 +59,10 @@ def made_of(given: Mapping[str, Any]) -> Rule:
 
 @lru_cache(512)
 def _made(name: str, pattern: str, path: str, tool: str, key: str) -> Rule:
-    if is_blank(name) or len(name) > MAX_NAME or name != name.strip():
+    if is_blank(name) or len(name) > MAX_NAME:
         raise BadRule("name", f"A name has 1 to {MAX_NAME} characters.")
+    if name != name.strip():
+        raise BadRule("name", "A name begins and ends with no space.")
     if not (pattern or path):
         raise BadRule("path", "A rule needs a path or a pattern.")
     for member, text in (("tool", tool), ("key", key)):

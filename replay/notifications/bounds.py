@@ -69,7 +69,9 @@ def _read(sent: Mapping[str, Any]) -> dict[str, Any]:
     measure, agent = sent.get("measure"), sent.get("agent") or ""
     if measure not in Measure.values:
         raise BadBound("measure", f"The measure is one of {', '.join(Measure.values)}.")
-    if not isinstance(agent, str) or len(agent) > NAME or clean(agent) != agent:
+    if isinstance(agent, str) and len(agent) > NAME:
+        raise BadBound("agent", f"An agent's name has at most {NAME} characters.")
+    if not isinstance(agent, str) or clean(agent) != agent:
         raise BadBound("agent", "The agent is a name as runs have it, or nothing for all.")
     columns = {"measure": measure, "agent": agent}
     return columns | (_of_cost(sent) if measure == Measure.COST else _of_share(sent))

@@ -51,7 +51,10 @@ def read(sent: Mapping[str, Any], held: Webhook | None = None) -> Given:
     now = before | dict(sent)
     if not isinstance(now["active"], bool):
         raise BadWebhook("active", "Expected true or false.")
-    return Given(_url(now["url"]), _events(now["events"]), now["active"])
+    given = Given(_url(now["url"]), _events(now["events"]), now["active"])
+    if given.active and not given.events:
+        raise BadWebhook("events", "Choose an event, or switch it off.")
+    return given
 
 
 def _url(value: Any) -> str:
@@ -61,10 +64,12 @@ def _url(value: Any) -> str:
         raise BadWebhook("url", "Where it is sent: https://…")
     url = value.strip()
     bare, _, query = url.partition("?")
-    if len(url) > URL or "#" in query or not query.isascii() or not query.isprintable():
-        raise BadWebhook("url", f"A URL is plain ASCII, {URL} characters at most, no fragment.")
-    if " " in query or "\\" in query:
-        raise BadWebhook("url", "A URL has no spaces and no backslashes.")
+    if len(url) > URL:
+        raise BadWebhook("url", f"A URL has at most {URL} characters.")
+    if "#" in url:
+        raise BadWebhook("url", "A URL that is sent to has no fragment (#).")
+    if not query.isascii() or not query.isprintable() or " " in query or "\\" in query:
+        raise BadWebhook("url", "A URL is plain ASCII without spaces or backslashes.")
     try:
         check_url(bare, policy())
     except BadAddress as bad:
@@ -78,8 +83,6 @@ def _events(value: Any) -> tuple[str, ...]:
     for one in value:
         if one not in list(TOLD):
             raise BadWebhook("events", f"An event is one of {', '.join(TOLD)}.")
-    if not value:
-        raise BadWebhook("events", "Choose an event, or switch it off.")
     return tuple(kind.value for kind in TOLD if kind in value)
 
 

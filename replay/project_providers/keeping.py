@@ -116,7 +116,9 @@ def _dollars(sent: Mapping[str, Any], name: str) -> Decimal | None:
 
 def _check(given: Given) -> None:
     if not _NAME.fullmatch(given.name):
-        said = f"A name has 1 to {PROVIDER_NAME} small letters, digits and hyphens."
+        said = (
+            f"A name has 1 to {PROVIDER_NAME} small letters, digits and hyphens, no hyphen first."
+        )
         raise BadProvider("name", said)
     if given.name in FIXED_NAMES:
         raise BadProvider("name", f"{given.name} means OpenAI on one API; take another name.")
@@ -139,10 +141,14 @@ def _check_url(given: Given) -> None:
 def _check_key(given: Given) -> None:
     if given.key and given.key_variable:
         raise BadProvider("key_variable", "A key is sealed here or read from a variable, not both.")
-    if given.key and (len(given.key) > MOST_KEY or not _KEY.fullmatch(given.key)):
+    if len(given.key) > MOST_KEY:
+        raise BadProvider("key", f"A key has at most {MOST_KEY:,} characters.")
+    if given.key and not _KEY.fullmatch(given.key):
         raise BadProvider("key", "A key is printable ASCII without spaces.")
     if not given.key_variable:
         return
+    if len(given.key_variable) > VARIABLE:
+        raise BadProvider("key_variable", f"A variable's name has at most {VARIABLE} characters.")
     if not _VARIABLE.fullmatch(given.key_variable):
         raise BadProvider("key_variable", "This is no name of an environment variable.")
     if not may_use(given.key_variable, given.kind, given.base_url):

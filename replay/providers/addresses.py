@@ -81,7 +81,9 @@ def check_url(url: str, policy: Policy) -> SplitResult:
 
 
 def _parts(url: str) -> SplitResult:
-    if len(url) > MOST_URL or not url.isascii() or re.search(r"[\x00-\x20\x7f\\]", url):
+    if len(url) > MOST_URL:
+        raise BadAddress("bad_url", f"A base URL has at most {MOST_URL} characters.")
+    if not url.isascii() or re.search(r"[\x00-\x20\x7f\\]", url):
         raise BadAddress("bad_url", "A base URL is plain ASCII without spaces or backslashes.")
     try:
         parts = urlsplit(url)

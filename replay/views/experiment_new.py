@@ -29,7 +29,7 @@ from runs.models import Effect, Family, Run
 from runs.refusals import Refused, SeveralRefused
 
 OF_CANDIDATES = ("models", "temperature", "top_p", "max_tokens", "samples", "system")
-OF_EXPERIMENT = ("name", "gate")
+OF_EXPERIMENT = ("name", "min_same", "max_cost")
 """Controls beside each of which the form has room for what is wrong with it."""
 TITLES, NAMES = 8, 50
 LOOKED_AT = 50

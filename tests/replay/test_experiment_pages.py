@@ -69,8 +69,9 @@ def test_several_selected_runs_lead_to_the_form(runs, member_client):
 
 def test_a_gate_is_corrected_in_the_percents_it_is_written_in(runs, page):
     wrong = page(f"{NEW}?run=r1&model=openai:a&min_same=200&max_cost=lots&samples=0")
-    gate = "The share is from 0 to 100 %. The share is a number, not “lots”."
-    assert f'<div class="wrong" id="wrong-gate">{gate}</div>' in wrong
+    assert '<div class="wrong" id="wrong-min_same">The share is from 0 to 100 %.</div>' in wrong
+    said = "The share is a number, not “lots”."
+    assert f'<div class="wrong" id="wrong-max_cost">{said}</div>' in wrong
     assert '<div class="wrong" id="wrong-samples">The number of samples is a whole' in wrong
     assert '<div class="wrong" id="wrong-name"></div>' in wrong
 

@@ -430,7 +430,7 @@ def test_a_webhook_is_changed_and_removed(admin, hook, receiver):
     admin.post(where, {"url": receiver.url, "events": ["regression.found", "replay.finished"]})
     hook.refresh_from_db()
     assert (hook.events, hook.is_active) == (["replay.finished", "regression.found"], False)
-    assert admin.post(where, {"url": receiver.url}).status_code == 400
+    assert admin.post(where, {"url": receiver.url, "active": "on"}).status_code == 400
     admin.post(f"{where}/removal")
     assert not Webhook.objects.exists()
 
