@@ -62,7 +62,7 @@ def put_options(
         said = spell[name](value)
         if isinstance(said, str):
             path = f"{prompt.options_path}/{name}"
-            notes.append(Note(f"{name}_left_out", path, said))
+            notes.append(Note(f"{name}_left_out", path, f"{name} is left out: {said}"))
         else:
             merged(body, said)
 
@@ -124,7 +124,8 @@ def hosted_tools(prompt: Prompt, api: str, notes: Notes) -> list[Any]:
         if tool.api == api:
             kept.append(dict(tool.item))
         else:
-            said = f"the tool {tool.item.get('type')!r} runs at another API's provider"
+            name = tool.item.get("type")
+            said = f"the tool {name!r} is left out: it runs at another API's provider"
             notes.append(Note("hosted_tool_left_out", f"/tools/{index}", said))
     return kept
 
@@ -182,6 +183,12 @@ def openai_cache(retention: str) -> Body | str:
     if retention == "short":
         return {"prompt_cache_retention": "in_memory"}
     return "OpenAI's prompt cache is always on"
+
+
+def sealed_reasoning(path: str) -> Note:
+    """The note for reasoning that has no text to send."""
+    said = "the model's reasoning is left out: only the API it was recorded on can read it"
+    return Note("reasoning_left_out", path, said)
 
 
 def foreign_reasoning(path: str, api: str) -> Note:

@@ -289,7 +289,10 @@ def _schema(
     answered = any(isinstance(part, Result) for turn in turns for part in turn.parts)
     if api == CHAT and request.get("tools") and not answered:
         # Rig holds it back until a tool has answered, so the recorded call went out without it.
-        notes.append(Note("schema_deferred", "/output_schema", "sent only after a tool's result"))
+        said = (
+            "the shape of the answer was not asked for before a tool had answered, and is not now"
+        )
+        notes.append(Note("schema_deferred", "/output_schema", said))
         return None
     return Schema(schema, maybe_text(schema.get("title")) or "response_schema")
 

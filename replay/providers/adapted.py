@@ -90,14 +90,14 @@ def _limited(prompt: Prompt, api: str, model: str) -> Prompt:
     limit, most = prompt.max_tokens, most_output(model)
     if api == MESSAGES and limit is None:
         limit = min(default_max_tokens(model), MOST_UNSTREAMED)
-        said = f"the API wants a limit and none was recorded; {limit} is sent"
+        said = f"the API wants a limit of tokens and none was recorded; {limit} is sent"
         note = Note("max_tokens_added", "/max_tokens", said)
     elif api == RESPONSES and limit is not None and limit < LEAST_OUTPUT:
         limit = LEAST_OUTPUT
-        said = f"the API takes no limit below {limit}, so that is sent"
+        said = f"the API takes no limit of tokens below {limit}, so that is sent"
         note = Note("max_tokens_raised", "/max_tokens", said)
     elif most is not None and type(limit) is int and limit > most:
-        said = f"{limit} was recorded; {model} gives {most} at most, so that is sent"
+        said = f"{model} gives {most:,} tokens at most; that is sent in place of {limit:,}"
         note, limit = Note("max_tokens_lowered", "/max_tokens", said), most
     else:
         return prompt
@@ -161,7 +161,9 @@ def _unsampled(prompt: Prompt, api: str, model: str) -> Prompt:
 def _sampled(prompt: Prompt, model: str, keeps_top_p: bool) -> Prompt:
     """With a temperature that Anthropic takes, and one of two where ``model`` refuses both."""
     if isinstance(prompt.temperature, int | float) and prompt.temperature > 1:
-        said = f"{prompt.temperature} is above this API's highest, 1, so that is sent"
+        said = (
+            f"the temperature {prompt.temperature} is above this API's highest, 1, so that is sent"
+        )
         note = Note("temperature_lowered", "/temperature", said)
         prompt = _noted(replace(prompt, temperature=1), note)
     options = prompt.options
@@ -169,9 +171,10 @@ def _sampled(prompt: Prompt, model: str, keeps_top_p: bool) -> Prompt:
         return prompt
     said = f"{model} takes temperature or top_p, not both"
     if keeps_top_p:
-        note = Note("temperature_left_out", "/temperature", said)
+        note = Note("temperature_left_out", "/temperature", f"{said}; temperature is left out")
         return _noted(replace(prompt, temperature=None), note)
-    note = Note("top_p_left_out", f"{prompt.options_path}/top_p", said)
+    left = f"{said}; top_p is left out"
+    note = Note("top_p_left_out", f"{prompt.options_path}/top_p", left)
     return _noted(replace(prompt, options=replace(options, top_p=None)), note)
 
 

@@ -118,5 +118,6 @@ def _left(prompt: Prompt) -> Iterator[Note]:
         path = f"/provider_options/{escaped(key)}"
         yield Note("other_provider", path, f"options for {key} are left out")
     for index, tool in enumerate(prompt.hosted_tools):
-        said = f"the tool {tool.item.get('type')!r} runs at another API's provider"
+        name = tool.item.get("type")
+        said = f"the tool {name!r} is left out: it runs at another API's provider"
         yield Note("hosted_tool_left_out", f"/tools/{index}", said)

@@ -100,7 +100,7 @@ def _call(part: Call, sent: _Sent) -> Iterator[Note]:
         said = f"the call id {part.id} is sent as {spelled}"
         yield Note("call_id_respelled", part.path, said)
     if part.written is not None:
-        said = f"the model's own text was no JSON object: {part.written[:200]}"
+        said = f"the arguments of a call were no JSON object: {part.written[:200]}"
         yield Note("invalid_arguments", part.path, said)
     elif found.name != part.name or found.arguments != part.arguments:
         yield Note("call_changed", part.path, f"the call {part.id} is sent in other words")

@@ -149,8 +149,10 @@ def test_beta_headers_of_the_recording_go_along(providers: dict[str, Provider]) 
 def test_what_a_known_model_refuses_is_said_before_the_start(
     providers: dict[str, Provider], model: str, field: dict[str, Any], path: str
 ) -> None:
-    wire = CHAT_WIRE | {"request": {"model": "m", "messages": HELLO, **field}}
+    recorded = CLAUDE_WIRE if model.startswith("anthropic") else CHAT_WIRE
+    wire = recorded | {"request": {"model": "m", "messages": HELLO, **field}}
     call = made(providers, COMPLETION, model, wire)
+    assert call.lane == "same"
     assert [n.path for n in call.notes if n.code == "model_may_refuse"] == [path]
 
 

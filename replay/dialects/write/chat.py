@@ -22,6 +22,7 @@ from replay.dialects.carry import (
     put_provider_options,
     reasons_always,
     same_provider,
+    sealed_reasoning,
 )
 from replay.dialects.loose import compact_json
 from replay.dialects.prompt import (
@@ -245,7 +246,9 @@ def _assistant(turn: Turn, ids: CallIds, notes: Notes) -> Iterator[Body]:
         elif isinstance(part, Opaque) and part.native.api == CHAT:
             message.update(part.native.item)
         else:
-            notes.append(Note("part_left_out", part.path, "this API takes no such part"))
+            notes.append(
+                Note("part_left_out", part.path, "a part is left out: this API takes no such")
+            )
     if "".join(texts):
         message["content"] = "".join(texts)
     if calls:
@@ -264,12 +267,12 @@ def _reasoning(part: Reasoning, message: Body, texts: list[str], notes: Notes) -
         texts.append(part.text)
         notes.append(foreign_reasoning(part.path, CHAT))
     else:
-        notes.append(Note("reasoning_left_out", part.path, "only its own API can read it"))
+        notes.append(sealed_reasoning(part.path))
 
 
 def _call(part: Call, ids: CallIds, notes: Notes) -> Body:
     if part.written is not None:
-        said = f"the model's own text was no JSON object: {part.written[:200]}"
+        said = f"the arguments of a call were no JSON object: {part.written[:200]}"
         notes.append(Note("invalid_arguments", part.path, said))
     written = compact_json(dict(part.arguments))
     if part.native and part.native.api == CHAT:

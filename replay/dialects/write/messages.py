@@ -21,6 +21,7 @@ from replay.dialects.carry import (
     put_params,
     put_provider_options,
     same_provider,
+    sealed_reasoning,
     unsupported,
 )
 from replay.dialects.models import takes_one_sampling
@@ -92,7 +93,7 @@ def _limit(prompt: Prompt, model: str, notes: Notes) -> int:
     if prompt.max_tokens is not None:
         return prompt.max_tokens
     limit = default_max_tokens(model)
-    said = f"the API wants a limit and none was recorded; {limit} is sent"
+    said = f"the API wants a limit of tokens and none was recorded; {limit} is sent"
     notes.append(Note("max_tokens_added", "/max_tokens", said))
     return limit
 
@@ -114,7 +115,9 @@ def _put_temperature(body: Body, prompt: Prompt, notes: Notes) -> None:
         return
     body["temperature"] = min(prompt.temperature, 1)
     if prompt.temperature > 1:
-        said = f"{prompt.temperature} is above this API's highest, 1, so that is sent"
+        said = (
+            f"the temperature {prompt.temperature} is above this API's highest, 1, so that is sent"
+        )
         notes.append(Note("temperature_lowered", "/temperature", said))
 
 
@@ -305,14 +308,16 @@ def _assistant(turn: Turn, prompt: Prompt, ids: CallIds, notes: Notes) -> Iterat
             yield {"type": "text", "text": part.text}
             notes.append(foreign_reasoning(part.path, MESSAGES))
         elif isinstance(part, Reasoning):
-            notes.append(Note("reasoning_left_out", part.path, "only its own API can read it"))
+            notes.append(sealed_reasoning(part.path))
         else:
-            notes.append(Note("part_left_out", part.path, "this API takes no such part"))
+            notes.append(
+                Note("part_left_out", part.path, "a part is left out: this API takes no such")
+            )
 
 
 def _call(part: Call, ids: CallIds, notes: Notes) -> Body:
     if part.written is not None:
-        said = f"the model's own text was no JSON object: {part.written[:200]}"
+        said = f"the arguments of a call were no JSON object: {part.written[:200]}"
         notes.append(Note("invalid_arguments", part.path, said))
     own = dict(part.native.item) if part.native and part.native.api == MESSAGES else {}
     spelled = ids.spell(part.id, part.path)

@@ -21,6 +21,7 @@ from replay.dialects.carry import (
     put_params,
     put_provider_options,
     same_provider,
+    sealed_reasoning,
     unsupported,
 )
 from replay.dialects.loose import compact_json
@@ -101,7 +102,7 @@ def _put_limit(body: Body, prompt: Prompt, notes: Notes) -> None:
         return
     body["max_output_tokens"] = max(prompt.max_tokens, LEAST_OUTPUT)
     if prompt.max_tokens < LEAST_OUTPUT:
-        said = f"the API takes no limit below {LEAST_OUTPUT}, so that is sent"
+        said = f"the API takes no limit of tokens below {LEAST_OUTPUT}, so that is sent"
         notes.append(Note("max_tokens_raised", "/max_tokens", said))
 
 
@@ -227,9 +228,11 @@ def _assistant(turn: Turn, ids: CallIds, notes: Notes) -> Iterator[Body]:
             yield _said(part.text)
             notes.append(foreign_reasoning(part.path, RESPONSES))
         elif isinstance(part, Reasoning):
-            notes.append(Note("reasoning_left_out", part.path, "only its own API can read it"))
+            notes.append(sealed_reasoning(part.path))
         else:
-            notes.append(Note("part_left_out", part.path, "this API takes no such part"))
+            notes.append(
+                Note("part_left_out", part.path, "a part is left out: this API takes no such")
+            )
 
 
 def _said(text: str) -> Body:
@@ -238,7 +241,7 @@ def _said(text: str) -> Body:
 
 def _call(part: Call, ids: CallIds, notes: Notes) -> Body:
     if part.written is not None:
-        said = f"the model's own text was no JSON object: {part.written[:200]}"
+        said = f"the arguments of a call were no JSON object: {part.written[:200]}"
         notes.append(Note("invalid_arguments", part.path, said))
     written = compact_json(dict(part.arguments))
     return {
