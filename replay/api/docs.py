@@ -208,7 +208,7 @@ list_replays = extend_schema(
         OpenApiParameter("cursor", str, description="`next` of the answer before"),
         _LIMIT,
     ],
-    responses={200: _page(REPLAY, "string"), 422: _ERROR},
+    responses={200: _page(REPLAY, "string"), 404: _ERROR, 422: _ERROR},
 )
 start_replays = extend_schema(
     operation_id="start_replay",

@@ -117,8 +117,16 @@ CELL = _object(
         "original_cost": _NUMBER,
         "original_cost_complete": _FLAG,
         "cost_delta": _NUMBER,
+        "input_tokens": _or_null("integer"),
+        "output_tokens": _or_null("integer"),
+        "tokens_complete": _FLAG,
+        "original_input_tokens": _or_null("integer"),
+        "original_output_tokens": _or_null("integer"),
+        "original_tokens_complete": _FLAG,
         "latency_ms": _NUMBER,
+        "latency_calls": _COUNT,
         "original_latency_ms": _NUMBER,
+        "original_latency_calls": _COUNT,
         "error": _or_null("string"),
     }
 )

@@ -108,10 +108,24 @@ def cell_shape(cell: Cell, candidate: int) -> dict[str, Any]:
         "original_cost": dollars(cell.original_cost),
         "original_cost_complete": cell.original_cost_complete,
         "cost_delta": dollars(cell.cost_delta),
+        "input_tokens": cell.input_tokens,
+        "output_tokens": cell.output_tokens,
+        "tokens_complete": cell.tokens_complete,
+        "original_input_tokens": cell.original_input_tokens,
+        "original_output_tokens": cell.original_output_tokens,
+        "original_tokens_complete": cell.original_tokens_complete,
         "latency_ms": cell.latency_ms,
+        "latency_calls": _counted(cell, "replayed"),
         "original_latency_ms": cell.original_latency_ms,
+        "original_latency_calls": _counted(cell, "recorded"),
         "error": replay.error_text or None,
     }
+
+
+def _counted(cell: Cell, side: str) -> int:
+    """Of how many calls the latency is known."""
+    bins: dict[str, int] = cell.latencies.get(side) or {}
+    return sum(bins.values())
 
 
 def dataset_shape(dataset: Dataset, size: int) -> dict[str, Any]:

@@ -99,7 +99,8 @@ class MatrixView(APIView):
         candidates = list(experiment.candidates.order_by("place"))
         picked = _picked(request, len(candidates))
         limit = bounded(request, "limit", 50, most=200)
-        found = window(experiment, candidates, picked, word(request, "cursor") or "", limit)
+        cursor = word(request, "cursor") or ""
+        found = window(experiment, candidates, picked, cursor, limit, latencies=True)
         return Response(
             {
                 "candidates": [candidate_shape(one) for one in candidates],

@@ -34,6 +34,14 @@ COLUMNS = (
     "cost_complete",
     "original_cost_complete",
     "label",
+    "input_tokens",
+    "output_tokens",
+    "tokens_complete",
+    "original_input_tokens",
+    "original_output_tokens",
+    "original_tokens_complete",
+    "latency_calls",
+    "original_latency_calls",
 )
 Shape = Callable[[Line], dict[str, Any]]
 
@@ -43,7 +51,7 @@ def lines(experiment: Experiment) -> Iterator[Line]:
     candidates = list(experiment.candidates.order_by("place"))
     cursor: str | None = ""
     while cursor is not None:
-        found = window(experiment, candidates, Picked(), cursor, AT_ONCE)
+        found = window(experiment, candidates, Picked(), cursor, AT_ONCE, latencies=True)
         yield from found.lines
         cursor = found.next
 

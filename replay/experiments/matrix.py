@@ -68,15 +68,18 @@ def window(
     picked: Picked,
     cursor: str = "",
     limit: int = 50,
+    *,
+    latencies: bool = False,
 ) -> Window:
-    """The rows behind the cursor. Raises Refused for a cursor that is none of ours."""
+    """The rows behind the cursor, each cell with its `latencies` where they are asked for. Raises
+    Refused for a cursor that is none of ours."""
     if picked.is_ranked:
-        return _ranked(experiment, candidates, picked, cursor, limit)
+        return _ranked(experiment, candidates, picked, cursor, limit, latencies)
     rows = _rows(experiment, picked)
     rows = _behind(rows, picked, cursor) if cursor else rows
     found = list(rows.select_related("run")[: limit + 1])
     more = _cursor(found[limit - 1], picked) if len(found) > limit else None
-    return Window(list(_lines(found[:limit], candidates)), more)
+    return Window(list(_lines(found[:limit], candidates, latencies)), more)
 
 
 def _ranked(
@@ -85,6 +88,7 @@ def _ranked(
     picked: Picked,
     cursor: str,
     limit: int,
+    latencies: bool,
 ) -> Window:
     """The rows by what their cells come to, unknown last; the cursor is how many stand before."""
     match = _CURSOR.fullmatch(cursor or "0")
@@ -96,7 +100,7 @@ def _ranked(
     start, end = int(match[2]), int(match[2]) + limit
     found = ExperimentRun.objects.select_related("run").in_bulk(order[start:end])
     rows = [found[pk] for pk in order[start:end] if pk in found]
-    return Window(list(_lines(rows, candidates)), str(end) if len(order) > end else None)
+    return Window(list(_lines(rows, candidates, latencies)), str(end) if len(order) > end else None)
 
 
 def _heights(experiment: Experiment, picked: Picked) -> dict[int, float]:
@@ -167,10 +171,11 @@ def _cursor(row: ExperimentRun, picked: Picked) -> str:
 
 
 def _lines(
-    rows: Sequence[ExperimentRun], candidates: Sequence[ExperimentCandidate]
+    rows: Sequence[ExperimentRun], candidates: Sequence[ExperimentCandidate], latencies: bool
 ) -> Iterator[Line]:
+    left = () if latencies else ("latencies",)
     cells = Cell.objects.filter(row__in=rows).select_related("replay").only(
-        *(field.name for field in Cell._meta.concrete_fields if field.name != "latencies"),
+        *(field.name for field in Cell._meta.concrete_fields if field.name not in left),
         "replay__public_id", "replay__status", "replay__done", "replay__error_text",
     )  # fmt: skip
     by_place = {(cell.row_id, cell.candidate_id): cell for cell in cells}

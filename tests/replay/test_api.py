@@ -7,7 +7,7 @@ import json
 import pytest
 
 from replay import jobs
-from replay.models import Replay, ReplayEffect
+from replay.models import Experiment, Replay, ReplayEffect
 from runs.accounts import keys
 from runs.accounts.models import Project, Scope
 
@@ -164,8 +164,9 @@ def test_the_list_has_the_newest_first(run, post, get):
     assert rest["next"] is None
 
 
-def test_the_list_is_filtered(run, post, get):
+def test_the_list_is_filtered(run, store, read_log, post, get):
     post(run="run-1")
+    store(read_log("02-two-tools-memory"), "run-2")
     assert len(get("?run=run-1&status=queued&mode=reconstruct")[1]["results"]) == 1
     assert get("?run=run-2")[1]["results"] == []
 
@@ -251,6 +252,16 @@ def test_another_project_s_key_finds_nothing(run, post, api, method, path):
     answer = api(method, f"/api/v1/replays/{replay['id']}{path}", key=stranger)
     assert answer.status_code == 404
     assert answer.json()["error"]["code"] == "not_found"
+
+
+def test_a_list_of_what_is_not_here_is_not_empty_but_not_found(run, post, get, project):
+    _, _replay = post(run="run-1")
+    other = Experiment.objects.create(project=Project.objects.create(slug="other", name="Other"))
+    mine = Experiment.objects.create(project=project)
+    assert get(f"?experiment={mine.public_id}") == (200, {"results": [], "next": None})
+    for query, field in ((f"experiment={other.public_id}", "experiment"), ("run=nobody", "run")):
+        status, told = get(f"?{query}")
+        assert (status, told["error"]["field"]) == (404, field)
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,9 @@ def send(product: Started, body: bytes) -> None:
 
 
 def gate(product: Started, model: str, *runs: str) -> tuple[int, str]:
-    env = {**os.environ, "MODEL": model, "REWYN_URL": product.base, "REWYN_KEY": product.key}
+    # As it is copied from a browser, with a slash at its end.
+    url = f"{product.base}/"
+    env = {**os.environ, "MODEL": model, "REWYN_URL": url, "REWYN_KEY": product.key}
     done = subprocess.run(
         ["sh", "-c", SCRIPT, "gate.sh", *runs], env=env, capture_output=True, text=True, timeout=120
     )

@@ -343,6 +343,10 @@ def test_the_export_has_a_line_a_cell(finished, api):
         ("r1", A, "same"), ("r1", B, "facts"), ("r2", A, "same"), ("r2", B, "error"),
     ]  # fmt: skip
     assert rows[0]["cost"] == ""
+    assert (rows[0]["input_tokens"], rows[0]["tokens_complete"]) != ("", "")
+    assert [(row["latency_calls"], row["original_latency_calls"]) for row in rows[:4]] == [
+        ("2", "0"), ("2", "0"), ("2", "0"), ("1", "0"),
+    ]  # fmt: skip
     whole = api("GET", f"/api/v1/experiments/{finished['id']}/export").getvalue()
     assert [line["run"] for line in json.loads(whole)["results"]] == ["r1", "r2", "r3"]
 
@@ -363,6 +367,9 @@ def test_what_is_at_least_says_so_everywhere(store, fake, call, api, project):
     file = api("GET", f"/api/v1/{path}/export?format=csv").getvalue().decode()
     [row] = csv.DictReader(io.StringIO(file))
     assert row["original_cost_complete"] == "False"
+    assert (row["original_input_tokens"], row["original_tokens_complete"]) == ("1000", "False")
+    assert (row["latency_calls"], row["original_latency_calls"]) == ("2", "1")
+    assert (cell["latency_calls"], cell["original_latency_calls"]) == (2, 1)
 
 
 def test_no_cell_of_a_spreadsheet_is_a_formula(store, fake, call, api):
