@@ -49,10 +49,10 @@ def _asked_for(request: HttpRequest) -> str:
 
 
 def _for_fragment(request: HttpRequest) -> HttpResponse:
-    """The whole page must go to sign-in, not the fragment into the page."""
+    """What is typed on the page stays: its script (`refused.js`) says where to sign in."""
     shown = urlsplit(request.headers.get("HX-Current-URL", ""))
     here = f"{shown.path}?{shown.query}" if shown.query else shown.path
-    return HttpResponse(status=401, headers={"HX-Redirect": _sign_in_url(here)})
+    return HttpResponse(status=401, headers={"Location": _sign_in_url(here)})
 
 
 def _sign_in_url(following: str) -> str:

@@ -8,6 +8,7 @@
     if ("copyLink" in button.dataset) return location.href;
     if (button.dataset.copyUrl) {
       const answer = await fetch(button.dataset.copyUrl, { credentials: "same-origin" });
+      if (answer.redirected) throw new Error("You are not signed in any more."); // to sign-in
       if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
       return answer.text();
     }

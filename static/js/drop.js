@@ -26,9 +26,10 @@
     try {
       const answer = await fetch(form.action, { method: "POST", body, headers: { "HX-Request": "true" } });
       const html = await answer.text();
+      const words = answer.ok ? "" : window.rewynRefused(answer.status, answer.headers.get("Location"), html) ?? "choose it again";
       const outcome = document.createElement("tbody");
       outcome.innerHTML = html;
-      if (!answer.ok || !outcome.querySelector("tr")) throw new Error(`The server answered ${answer.status}.`);
+      if (words || !outcome.querySelector("tr")) throw new Error(words || `The server answered ${answer.status}.`);
       line.replaceWith(...outcome.children);
     } catch (error) {
       line.children[0].textContent = `not sent: ${error.message}`;

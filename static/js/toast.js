@@ -1,6 +1,5 @@
 "use strict";
-/* A line at the bottom of the page for a moment: on a `toast` event, and when a part of the page
-   could not be fetched. */
+/* A line at the bottom of the page for a moment, on a `toast` event. */
 (() => {
   function show(text) {
     document.getElementById("toast")?.remove();
@@ -14,6 +13,4 @@
   }
 
   document.addEventListener("toast", (event) => show(event.detail.value ?? event.detail));
-  document.addEventListener("htmx:responseError", (event) => show(`The server answered ${event.detail.xhr.status}.`));
-  document.addEventListener("htmx:sendError", () => show("The server cannot be reached."));
 })();
