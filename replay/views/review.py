@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -179,9 +180,13 @@ def _list(member: Membership, place: Place) -> dict[str, Any]:
 
 
 def _people(member: Membership) -> list[tuple[int, str]]:
-    """Who can be given a cluster, the reader first."""
-    found = threads.offered(member.project_id)
-    named = [(key, shown_name(name, email)) for key, name, email in found]
+    """Who can be given a cluster, the reader first; those of one name with their address."""
+    found = [
+        (key, shown_name(name, email), email)
+        for key, name, email in threads.offered(member.project_id)
+    ]
+    called = Counter(name for _, name, _ in found)
+    named = [(key, f"{name} ({email})" if called[name] > 1 else name) for key, name, email in found]
     return sorted(named, key=lambda one: one[0] != member.user_id)
 
 

@@ -67,8 +67,9 @@ def counts(run: Run, first: int, last: int) -> dict[int, int]:
 
 
 def names_of(project: Project) -> list[str]:
-    """The names that are offered to be mentioned."""
-    return [shown_name(name, email) for _, name, email in offered(project.pk)]
+    """The names that are offered to be mentioned, each once: it means all who are called so."""
+    names = (shown_name(name, email) for _, name, email in offered(project.pk))
+    return list(dict.fromkeys(names))
 
 
 @prepared

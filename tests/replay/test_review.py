@@ -331,6 +331,14 @@ def test_undo_of_a_second_verdict_brings_back_the_first(cluster, person):
 # --- Assign, comment, minimum ------------------------------------------------------------------
 
 
+def test_two_of_one_name_are_told_apart_where_one_is_chosen(cluster, person, make_member):
+    names = ("sam@a.example", "sam@b.example")
+    User.objects.filter(pk__in=[make_member("member", one).pk for one in names]).update(name="Sam")
+    page = text(person().get(PAGE))
+    assert [page.count(f">Sam ({one})<") for one in names] == [2, 2]
+    assert ">Ada (" not in page
+
+
 def test_an_assigned_cluster_is_in_one_s_queue(cluster, person):
     ada, bob = person("Ada"), person("Bob")
     whom = User.objects.get(name="Bob").pk

@@ -111,6 +111,14 @@ def test_who_leaves_the_words_is_not_told_again_when_they_change(stored, person)
     assert Mention.objects.filter(read_at=None).count() == 0
 
 
+def test_a_name_that_two_have_is_offered_once(stored, person, make_member) -> None:
+    ada, names = person("Ada"), ("sam@a.example", "sam@b.example")
+    User.objects.filter(pk__in=[make_member("member", one).pk for one in names]).update(name="Sam")
+    assert ada.get("/p/acme/people").content.decode().count('data-mention="Sam"') == 1
+    say(ada, "@Sam twice?")
+    assert Mention.objects.count() == 2
+
+
 def test_addresses_are_not_shown_in_comments(stored, person) -> None:
     ada = person("Ada")
     say(ada, "@Bob hello")

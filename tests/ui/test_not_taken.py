@@ -33,7 +33,7 @@ def tab(chromium, live_server, session_cookie, person) -> Iterator[Page]:
 
 @pytest.fixture
 def sign_in_again(tab, session_cookie, live_server) -> Callable:
-    """sign_in_again(user) -> they signed in in another tab, which makes the forms of this one old."""
+    """sign_in_again(user) -> they signed in in another tab: what this one sends is of before."""
 
     def do(user) -> None:
         tab.context.clear_cookies(name="csrftoken")

@@ -1,0 +1,81 @@
+"use strict";
+/* When a part of the page is replaced, the focus stays where it was: on the same link, button or
+   field of what came, else on the nearest thing around it that is still there. A form with
+   [data-lands] leads somewhere else, to the element of that id. And what was sent is not sent again
+   while its answer is on the way. */
+(() => {
+  const CONTROLS = "a[href], button, summary, select, input, textarea";
+  let held = null; // {element, lands, marks, around}: what had the focus before the swap
+
+  const read = (element, ...names) => names.map((name) => element.getAttribute(name) ?? "").join("\n");
+  const told = (element) => element.textContent.trim();
+
+  /* What an element is known by, from what fits one only to what fits one of several. */
+  function marks(element) {
+    const form = read(element.form ?? element, "action");
+    return [
+      (one) => read(one, "href", "name", "value", "data-key") === read(element, "href", "name", "value", "data-key") && told(one) === told(element),
+      (one) => read(one, "name", "value") === read(element, "name", "value") && one.name,
+      (one) => element.dataset.key && one.dataset.key === element.dataset.key,
+      (one) => told(one) === told(element) && told(one),
+    ].map((fits) => (one) => one.tagName === element.tagName && read(one.form ?? one, "action") === form && fits(one));
+  }
+
+  function around(element) {
+    const ids = [];
+    for (let box = element; box && box.id !== "main"; box = box.parentElement) if (box.id) ids.push(box.id);
+    return ids;
+  }
+
+  function hold() {
+    const element = document.activeElement;
+    if (!element?.closest("main") || element.id === "main") return;
+    const lands = element.form?.dataset.lands;
+    held = { element, lands, marks: marks(element), around: around(element) };
+  }
+
+  function place({ lands, marks, around }) {
+    const landing = lands && document.getElementById(lands);
+    if (landing) return landing;
+    const region = document.getElementById(around.findLast((id) => document.getElementById(id))) ?? document.getElementById("main");
+    const all = [...region.querySelectorAll(CONTROLS)].filter((one) => !one.disabled && one.checkVisibility());
+    for (const fits of marks) {
+      const same = all.find(fits);
+      if (same) return same;
+    }
+    return around.map((id) => document.getElementById(id)).find((one) => one?.checkVisibility());
+  }
+
+  function give() {
+    const before = held;
+    held = null;
+    const lost = before && !before.element.isConnected && (document.activeElement ?? document.body) === document.body;
+    const to = lost && place(before);
+    if (!to) return;
+    if (!to.matches(CONTROLS) && !to.hasAttribute("tabindex")) to.tabIndex = -1;
+    to.focus({ preventScroll: true });
+  }
+
+  document.addEventListener("htmx:beforeSwap", hold);
+  document.addEventListener("htmx:afterSettle", () => { if (held) queueMicrotask(give); });
+
+  document.addEventListener("htmx:beforeRequest", ({ detail }) => {
+    if (detail.requestConfig.verb !== "get" && detail.elt.matches("form")) detail.elt.dataset.sent = "";
+  });
+  document.addEventListener("htmx:afterRequest", ({ detail }) => { delete detail.elt.dataset.sent; });
+  document.addEventListener("submit", (event) => {
+    if (!("sent" in event.target.dataset)) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }, true);
+
+  /* Enter in a form that asks for a decision decides nothing: it ends the writing, and the keys and
+     buttons of the decision are next. */
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.isComposing || !event.target.matches("input")) return;
+    const next = event.target.form?.querySelector("[data-decides]");
+    if (!next) return;
+    event.preventDefault();
+    next.focus();
+  });
+})();
