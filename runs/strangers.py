@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from django.core.exceptions import ValidationError
+from django.forms import Field
 from django.http import QueryDict
 
 from runs.messages.loose import cut_name
@@ -35,12 +37,29 @@ def strangers(asked: Iterable[str], known: Collection[str]) -> list[Stranger]:
 
 def told(asked: QueryDict, known: Collection[str]) -> dict[str, Any]:
     """What `runs/_strangers.html` shows on a page that heeds the names `known`; where no other
-    is asked for, nothing."""
-    found = strangers(asked, known)
-    return {"strangers": found, "known_query": _without(asked, known)} if found else {}
+    is asked for, nothing. Of fields by name also the values that they cannot read are strangers."""
+    unread = _unread(asked, known) if isinstance(known, Mapping) else {}
+    found = [*strangers(asked, known), *unread.values()]
+    left = set(known) - set(unread)
+    return {"strangers": found, "known_query": _only(asked, left)} if found else {}
 
 
-def _without(asked: QueryDict, known: Collection[str]) -> str:
+def _unread(asked: QueryDict, fields: Mapping[str, Field]) -> dict[str, Stranger]:
+    """The values that a field of their name does not take, by name."""
+    found = {}
+    for name, field in fields.items():
+        if name not in asked:
+            continue
+        try:
+            field.clean(field.widget.value_from_datadict(asked, {}, name))
+        except ValidationError:
+            choices = [str(value) for value, _ in getattr(field, "choices", ())]
+            said = f"{name}={cut_name(asked[name], LONGEST)}"
+            found[name] = Stranger(said, _nearest(asked[name], choices))
+    return found
+
+
+def _only(asked: QueryDict, known: Collection[str]) -> str:
     """The query string that is left."""
     left = asked.copy()
     for name in [name for name in left if name not in known]:

@@ -185,6 +185,8 @@ def _costs(bound: Bound, runs: QuerySet[Run]) -> Look:
     )
     # SQLite adds decimals as floats: what they leave behind is neither cost nor over a bound.
     cost = None if sums["cost"] is None else sums["cost"].quantize(MICRO)
+    if not sums["runs"]:
+        cost = Decimal(0)
     figures = {
         "runs": sums["runs"],
         "cost": dollars(cost),

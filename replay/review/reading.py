@@ -38,9 +38,19 @@ class Filters:
 
     def page(self, project: Project, reader: User, after: tuple[int, int] | None) -> list[Cluster]:
         """The clusters of a page and one more, from the start or behind a place in the list, each
-        with an example."""
+        with an example; of an experiment, with how many of its own are `here`."""
         names, values = self._told(reader)
         return _page(project.pk, *values, *(after or ()), names=names, state=self.state)
+
+    def count(self, project: Project, reader: User) -> int:
+        """How many there are, up to `COUNTED` and one more."""
+        names, values = self._told(reader)
+        return len(_some(project.pk, *values, names=names, state=self.state))
+
+    @property
+    def narrows(self) -> bool:
+        """Whether more than the state says what is listed."""
+        return bool(self.assignee or self.difference or self.experiment or self.agent is not None)
 
     def following(self, project: Project, reader: User, cluster: Cluster) -> int | None:
         """The key of the cluster behind this one in the list; behind the last comes the first."""
@@ -82,18 +92,32 @@ def _clusters(
         asked["assignee_id"] = None
     found = Cluster.objects.filter(project_id=project_id, **{f"{state}_count__gt": 0}, **asked)
     if experiment is not None:
-        mine = Divergence.objects.filter(cluster=OuterRef("pk"), state=state)
-        found = found.filter(Exists(mine.filter(replay__experiment__public_id=experiment)))
+        found = found.filter(Exists(_of_cluster(state, experiment)))
     return found.order_by("-severity", "-pk")
+
+
+def _of_cluster(state: str, experiment: str) -> QuerySet[Divergence]:
+    """Those of the outer query's cluster that an experiment found."""
+    mine = Divergence.objects.filter(cluster=OuterRef("pk"), state=state, run__deleted_at=None)
+    return mine.filter(replay__experiment__public_id=experiment)
 
 
 @prepared
 def _page(project_id: int, *values: Any, names: tuple[str, ...], state: str) -> QuerySet[Cluster]:
     given = len(names) - ("nobodys" in names)
     found = with_example(_clusters(project_id, values[:given], names, state), state)
+    if "experiment" in names:
+        here = _of_cluster(state, values[names.index("experiment")]).order_by().values("cluster")
+        found = found.annotate(here=Subquery(here.annotate(n=Count("pk")).values("n")))
     if place := values[given:]:
         found = behind(found, (place[0], place[1]))
     return found[: CLUSTERS + 1]
+
+
+@prepared
+def _some(project_id: int, *values: Any, names: tuple[str, ...], state: str) -> QuerySet[Cluster]:
+    found = _clusters(project_id, values, names, state)
+    return found.order_by().only("pk")[: COUNTED + 1]
 
 
 @prepared

@@ -85,7 +85,7 @@ def cluster_rows(context: template.Context, clusters: Sequence[Cluster]) -> str:
             label=class_label(one.difference),
             says=escape(clean(one.says or one.effect_key)),  # type: ignore[attr-defined]
             agent=escape(clean(one.agent or context["no_agent"])),
-            count=f"{getattr(one, f'{place.filters.state}_count'):,}",
+            count=_count(one, place.filters.state),
             state=place.filters.state,
             whom=escape(_assigned(one, context["user"].pk)),
         )
@@ -97,6 +97,13 @@ _CLUSTER = (
     '<a class="cluster" data-row href="?{address}"{current}><span class="t">{label} {says}</span>'
     '<small>{agent} · {count} {state}</small><span class="d">{whom}</span></a>'
 )
+
+
+def _count(cluster: Cluster, state: str) -> str:
+    """`13`; `2 of 13` where the list is of an experiment, for a verdict covers them all."""
+    total = getattr(cluster, f"{state}_count")
+    here = getattr(cluster, "here", total)
+    return f"{total:,}" if here == total else f"{here:,} of {total:,}"
 
 
 def _assigned(cluster: Cluster, reader_id: int) -> str:

@@ -8,6 +8,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from replay.comparison.answers import unpack
+from replay.dialects import Answer
 from replay.review import reading
 from replay.review.baselines import revoke
 from replay.review.people import member as decider
@@ -16,6 +18,7 @@ from runs.accounts.models import Role
 from runs.strangers import told
 
 ROWS = 50
+SAID = 300
 
 
 class BaselineForm(forms.Form):
@@ -31,20 +34,27 @@ def baseline_list(request: HttpRequest, slug: str) -> HttpResponse:
     form = BaselineForm(request.GET)
     form.full_clean()
     given = form.cleaned_data
-    found = reading.baselines(member.project_id).defer("answer")
+    found = reading.baselines(member.project_id).select_related("divergence__replay")
     if not given.get("revoked"):
         found = found.filter(revoked_at=None)
     if before := given.get("before"):
         found = found.filter(pk__lt=before)
     rows = list(found[: ROWS + 1])
     context = {
-        "baselines": rows[:ROWS],
+        "baselines": [(one, said(unpack(bytes(one.answer)))) for one in rows[:ROWS]],
         "older": rows[ROWS - 1].pk if len(rows) > ROWS else None,
         "revoked": bool(given.get("revoked")),
         "may_decide": Role(member.role).covers(Role.MEMBER),
         **told(request.GET, form.fields),
     }
     return render(request, "replay/baselines.html", context)
+
+
+def said(answer: Answer) -> str:
+    """The start of an answer on one line: its text, and its calls as `tool(arguments)`."""
+    calls = (f"{call.name}({call.arguments_text[:SAID]})" for call in answer.calls)
+    parts = (answer.text[:SAID], answer.refusal[:SAID] if answer.refusal else "", *calls)
+    return " · ".join(filter(None, (" ".join(part.split()) for part in parts)))
 
 
 @require_POST

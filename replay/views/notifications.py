@@ -18,6 +18,7 @@ from replay.notifications.models import Bound, Delivery, DeliveryState, Webhook
 from runs.access import get_membership_or_404
 from runs.accounts.models import Membership, Role
 from runs.accounts.views import shown_once
+from runs.strangers import told
 
 ROWS = 50
 
@@ -199,5 +200,6 @@ def _one(
         "deliveries": rows[:ROWS],
         "older": rows[ROWS - 1].pk if len(rows) > ROWS else None,
         "tries": sending.TRIES,
+        **told(request.GET, log.fields),
     }
     return render(request, "project/webhook.html", context, status=status)

@@ -164,6 +164,8 @@ def _list(member: Membership, place: Place) -> dict[str, Any]:
     project, filters = member.project, place.filters
     rows = filters.page(project, member.user, place.after)
     last = rows[reading.CLUSTERS - 1] if len(rows) > reading.CLUSTERS else None
+    counts = reading.counts(project, member.user)
+    filtered = filters.narrows or filters.state != State.OPEN
     later = place.query(after=f"{last.severity}.{last.pk}", cluster=None, at=None) if last else None
     return {
         "clusters": rows[: reading.CLUSTERS],
@@ -173,7 +175,8 @@ def _list(member: Membership, place: Place) -> dict[str, Any]:
         "agents": [(name, name or NO_AGENT) for name in reading.agents(project, filters.state)],
         "experiments": reading.experiments(project, filters.experiment),
         "people": _people(member),
-        "counts": reading.counts(project, member.user),
+        "counts": counts,
+        "shown": filters.count(project, member.user) if filtered else counts["open"],
         "minimum": minimum_of(project.pk),
         "no_agent": NO_AGENT,
     }

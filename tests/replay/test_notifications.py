@@ -290,6 +290,15 @@ def test_cost_of_which_nothing_is_known_is_unknown_and_passes_nothing(hook, proj
     assert told("cost.over_bound") == [] and Bound.objects.get().seen["cost"] is None
 
 
+def test_a_day_without_runs_cost_nothing(hook, project, clock, admin):
+    kept(project, measure="cost", dollars=1)
+    look()
+    seen = Bound.objects.get().seen
+    assert (seen["runs"], seen["cost"], seen["cost_complete"]) == (0, 0.0, True)
+    page = admin.get("/p/acme/settings/notifications").text
+    assert "$0.00 for 0 runs today" in page
+
+
 def test_cost_is_told_once_a_day(hook, project, clock):
     kept(project, measure="cost", dollars=1)
     ran(project, 1, cost=5)

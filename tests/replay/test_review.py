@@ -120,6 +120,41 @@ def test_an_experiment_s_own(cluster, person, project):
     assert "No cluster is like that" in text(person("Bob").get(f"{PAGE}?experiment=ex_no"))
 
 
+def heading(page: str) -> str:
+    return re.findall(r'<h1>Review</h1><span class="muted">([^<]*)</span>', page)[0]
+
+
+def test_the_heading_counts_what_is_listed(cluster, person, project):
+    from replay.models import Experiment
+
+    ada = person()
+    mine = Experiment.objects.create(project=project, name="Move off")
+    Replay.objects.filter(pk=cluster.members.first().replay_id).update(experiment=mine)
+    decide(ada, cluster, "ignored")
+    for query, told in (
+        ("", "1 cluster open"),
+        ("state=ignored", "1 cluster ignored"),
+        ("state=accepted", "nothing accepted"),
+        ("of=facts", "nothing open with these filters"),
+        ("agent=demo", "1 cluster open with these filters"),
+        ("agent=%E2%80%94", "nothing open with these filters"),
+        (f"experiment={mine.public_id}", "1 cluster open with these filters"),
+        (f"state=ignored&experiment={mine.public_id}", "1 cluster ignored with these filters"),
+        ("state=resolved", "1 cluster open"),
+    ):
+        assert (query, heading(text(ada.get(f"{PAGE}?{query}")))) == (query, told)
+    page = text(ada.get(f"{PAGE}?state=ignored&experiment={mine.public_id}"))
+    assert "demo · 1 of 2 ignored" in page
+    assert "demo · 2 ignored" in text(ada.get(f"{PAGE}?state=ignored"))
+
+
+def test_what_the_page_does_not_know_is_named(cluster, person):
+    page = text(person().get(f"{PAGE}?state=acepted&replay=r1&cluster=999999"))
+    assert "<b>replay</b>, <b>state=acepted (did you mean accepted?)</b>: left out" in page
+    assert "This cluster is gone, or it never was here." in page
+    assert heading(page) == "2 clusters open"
+
+
 def test_a_divergence_has_an_address(cluster, person):
     one = cluster.members.first()
     answer = person().get(f"{PAGE}/divergences/{one.public_id}")
@@ -464,13 +499,35 @@ def test_another_verdict_ends_them_and_its_undo_brings_them_back(cluster, person
 def test_a_revoked_one_holds_no_more(cluster, person, replay):
     client = person()
     decide(client, cluster, "accepted", reason="fine")
-    assert '<td class="wide">Ada</td>' in text(client.get("/p/acme/baselines"))
     made = Baseline.objects.get()
+    row = told(text(client.get("/p/acme/baselines")))[0]
+    assert row.startswith("Take an umbrella. openai:gpt-b ") and "by Ada, " in row
+    assert row.endswith("fine Revoke… Revoke the baseline")
     client.post(f"/p/acme/baselines/{made.public_id}/revocation")
     assert "No baseline yet" in text(client.get("/p/acme/baselines"))
     assert "revoked by Ada" in text(client.get("/p/acme/baselines?revoked=on"))
     replay(models=["openai:gpt-c"], effects=[5])
     assert states(cluster) == ["accepted", "accepted", "open"]
+
+
+def told(page: str) -> list[str]:
+    """The words of each row of a table."""
+    rows = re.findall(r"<tr data-row>(.*?)</tr>", page, re.S)
+    return [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in rows]
+
+
+def test_baselines_of_one_cause_are_told_apart(found, person, provider, replay):
+    provider({"when": {"model": "gpt-d"}, "answer": {"text": "Take a coat."}},
+             {"answer": {"tool": {"name": "refund", "arguments": {"eur": 5}}}})  # fmt: skip
+    replay(models=["openai:gpt-d"])
+    replay(models=["openai:gpt-e"])
+    client = person()
+    for cluster in Cluster.objects.all():
+        decide(client, cluster, "accepted", reason="fine by us")
+    rows = told(text(client.get("/p/acme/baselines")))
+    assert len(rows) == len(set(rows)) > 3
+    assert any(row.startswith("Take a coat. openai:gpt-d") for row in rows)
+    assert any(row.startswith("refund({&quot;eur&quot;:5}) openai:gpt-e") for row in rows)
 
 
 def test_baselines_go_with_their_run(cluster, person):
