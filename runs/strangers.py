@@ -54,8 +54,9 @@ def _unread(asked: QueryDict, fields: Mapping[str, Field]) -> dict[str, Stranger
             field.clean(field.widget.value_from_datadict(asked, {}, name))
         except ValidationError:
             choices = [str(value) for value, _ in getattr(field, "choices", ())]
-            said = f"{name}={cut_name(asked[name], LONGEST)}"
-            found[name] = Stranger(said, _nearest(asked[name], choices))
+            value = str(asked[name])
+            said = f"{name}={cut_name(value, LONGEST)}"
+            found[name] = Stranger(said, _nearest(value, choices))
     return found
 
 

@@ -6,13 +6,14 @@ Unknown is not zero: a sum of nothing is None, and one with an unknown part is n
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet, Sum
 
-from replay.experiments.gate import Check, Gate, Measured, checks
+from replay.experiments.gate import Check, Gate, Measured, checks, read_gate
 from replay.experiments.latency import percentile
 from replay.experiments.models import CLASSES, Cell, ExperimentCandidate
 from replay.models import Experiment
@@ -154,6 +155,12 @@ class Summary:
         there = max((column.cells for column in self.columns), default=0)
         return max((self.experiment.asked_runs or 0) - there, 0)
 
+    @property
+    def passed(self) -> bool | None:
+        """Whether it passes its gate; None where it has none."""
+        gate = read_gate(self.experiment.gate)
+        return all(one.passed for one in self.checks(gate)) if gate.as_json() else None
+
     def checks(self, gate: Gate) -> list[Check]:
         return [one for column in self.columns for one in checks(gate, self._measured(column))]
 
@@ -181,6 +188,21 @@ def summary(experiment: Experiment) -> Summary:
     _take_latencies(columns, cells)
     _take_divergences(columns, experiment)
     return Summary(experiment, list(columns.values()))
+
+
+def summaries(experiments: Sequence[Experiment]) -> dict[int, Summary]:
+    """How experiments stand and whether they pass their gates, by key, by two queries for all of
+    them: without latencies and what is to be decided."""
+    every = ExperimentCandidate.objects.filter(experiment__in=experiments).order_by("place")
+    columns = {one.pk: Column(one) for one in every}
+    hidden = Run.everything.filter(deleted_at__isnull=False).values("pk")
+    cells = Cell.objects.filter(experiment__in=experiments).exclude(row__run__in=hidden)
+    for sums in _sums(cells):
+        _take(columns[sums["candidate"]], sums)
+    found: dict[int, list[Column]] = {one.pk: [] for one in experiments}
+    for column in columns.values():
+        found[column.candidate.experiment_id].append(column)
+    return {one.pk: Summary(one, found[one.pk]) for one in experiments}
 
 
 def cells_of(experiment: Experiment) -> QuerySet[Cell]:

@@ -60,6 +60,11 @@ def outcome_legend(columns: Sequence[Column]) -> str:
     return format_html_join("", key, ((one, one.label) for one in there))
 
 
+@register.simple_tag
+def status_tone(status: str) -> str:
+    return {"succeeded": "ok", "failed": "bad", "running": "muted"}.get(status, "warn")
+
+
 @register.filter
 def told(column: Column) -> str:
     """`12 same, 3 wording, 1 error, of 20`."""
@@ -124,21 +129,40 @@ def of_candidate(checks: dict[int, list[Check]], column: Column) -> list[Check]:
     return checks.get(column.candidate.pk, [])
 
 
-_CHECKS = {"min_same": "same", "max_cost_ratio": "cost", "no_errors": "errors"}
+_CHECKS = {"min_same": ("same", "<", "≥"), "max_cost_ratio": ("cost", ">", "≤")}
+"""A check → what it is of, and how the value stands to the limit: failed, passed."""
+_NAMED = {"finished": "not finished", "runs": "no runs", "answers": "no answers"}
 
 
-@register.filter
-def check_name(check: Check) -> str:
-    return _CHECKS.get(check.check, check.check)
-
-
-@register.filter
-def check_told(check: Check) -> str:
-    """`min_same is 61 %, asked for 90 %`."""
+@register.simple_tag
+def check_said(check: Check, is_finished: bool) -> str:
+    """`same 61 % < 90 %`; only what is asked for while the answer is not out."""
+    if check.check == "no_errors":
+        return f"{check.value or 'no'} error{'' if check.value == 1 else 's'}"
+    if check.check not in _CHECKS:
+        return _NAMED.get(check.check, check.check)
+    name, failed, passed = _CHECKS[check.check]
     value, limit = check.value, check.limit
-    if check.check in ("min_same", "max_cost_ratio"):
-        return f"{check.check} is {share(value)}, asked for {share(limit)}"
-    return f"{check.check} is {value}, asked for {limit}"
+    asked = f"{limit * 100:.6g} %"
+    if not is_finished:
+        return f"{name} {passed} {asked}"
+    if value is None:
+        return f"{name} unknown, asked {passed} {asked}"
+    holds = value >= limit if name == "same" else value <= limit
+    return f"{name} {_beside(value, limit)} {passed if holds else failed} {asked}"
+
+
+def _beside(value: float, limit: float) -> str:
+    """In percent, with as many digits as it takes to stand on its side of the limit, and to be all
+    or nothing only where it is."""
+    for digits in range(7):
+        said = f"{value * 100:.{digits}f}"
+        if all(
+            ((value > one), (value < one)) == ((float(said) > one * 100), (float(said) < one * 100))
+            for one in (0, limit, 1)
+        ):
+            break
+    return f"{said} %"
 
 
 @register.simple_tag

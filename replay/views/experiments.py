@@ -21,7 +21,7 @@ from replay.experiments.gate import read_gate
 from replay.experiments.matrix import CLASS_CHOICES, SORTS, STATUS_CHOICES, Picked, window
 from replay.experiments.models import ExperimentRun
 from replay.experiments.reading import experiment_of
-from replay.experiments.summary import Summary, summary
+from replay.experiments.summary import Summary, summaries, summary
 from replay.models import Experiment
 from replay.views.page import STOP_POLLING
 from runs.access import get_project_or_404
@@ -66,8 +66,9 @@ def experiment_list(request: HttpRequest, slug: str) -> HttpResponse:
     counted = places.order_by().values("experiment").annotate(n=Count("pk")).values("n")
     found = found.annotate(size=Coalesce(Subquery(counted), 0)).select_related("created_by")
     rows = list(found.prefetch_related("candidates")[: ROWS + 1])
+    stand = summaries(rows[:ROWS])
     context = {
-        "experiments": rows[:ROWS],
+        "experiments": [(one, stand[one.pk]) for one in rows[:ROWS]],
         "older": rows[ROWS - 1].pk if len(rows) > ROWS else None,
         "before": before,
         **told(request.GET, form.fields),

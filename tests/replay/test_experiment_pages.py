@@ -118,6 +118,60 @@ def test_the_page_shows_each_candidate_and_each_run(finished, page):
     assert "100 %" in text
 
 
+def tags(text: str) -> list[str]:
+    """What the gate's tags say, candidate by candidate."""
+    return re.findall(r'<span class="tag \w+">((?:same|cost|no |\d+ err|not )[^<]*)</span>', text)
+
+
+def test_a_gate_shows_values_and_limits(finished, page):
+    gate = {"min_same": 0.995, "max_cost_ratio": 1, "no_errors": True}
+    Experiment.objects.update(gate=gate)
+    told = tags(page(finished))
+    assert told[0] == "same 100 % ≥ 99.5 %" and "same 0 % &lt; 99.5 %" in told
+    assert told.count("no errors") == 2
+    assert told.count("cost unknown, asked ≤ 100 %") == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "limit", "said"),
+    [
+        (0.9, 0.9, "same 90 % ≥ 90 %"),
+        (0.8999, 0.9, "same 89.99 % < 90 %"),
+        (0.996, 0.995, "same 99.6 % ≥ 99.5 %"),
+        (1 / 3, 0.33, "same 33.3 % ≥ 33 %"),
+        (1 / 3, 1 / 3, "same 33.333333 % ≥ 33.3333 %"),
+    ],
+)
+def test_a_value_is_said_on_its_side_of_the_limit(value, limit, said):
+    from replay.experiments.gate import Check
+    from replay.templatetags.experiment_tags import check_said
+
+    check = Check("m", 1, "min_same", limit, value, value >= limit)
+    assert check_said(check, True) == said
+
+
+def test_the_list_says_how_each_came_out(experiment, page, member_client):
+    row = page("/p/acme/experiments").partition("<tbody")[2]
+    assert '<span class="tag muted">running</span>' in row
+    assert '<span class="tag muted">gate waits</span>' in row
+    for replay in Replay.objects.order_by("pk"):
+        jobs.run_job(replay.public_id)
+    row = page("/p/acme/experiments").partition("<tbody")[2]
+    assert '<span class="tag ok">succeeded</span>' in row
+    assert '<span class="tag bad">gate not passed</span>' in row
+    Experiment.objects.update(gate={"min_same": 0})
+    assert '<span class="tag ok">gate passed</span>' in page("/p/acme/experiments")
+    Experiment.objects.update(gate={})
+    assert "gate" not in page("/p/acme/experiments").partition("<tbody")[2].partition("</tbody")[0]
+
+
+def test_the_list_asks_no_more_for_many(experiment, member_client, django_assert_max_num_queries):
+    for _ in range(5):
+        member_client.post(NEW, {"run": ["r1"], "model": ["openai:a"], "min_same": "90"})
+    with django_assert_max_num_queries(12):
+        member_client.get("/p/acme/experiments")
+
+
 def test_the_address_narrows_the_matrix(finished, page):
     assert "Hi r1" not in page(f"{finished}?of=error")
     assert "Hi r1" in page(f"{finished}?of=facts&candidate=2&sort=worst")
