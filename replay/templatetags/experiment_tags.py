@@ -147,7 +147,7 @@ def check_said(check: Check, is_finished: bool) -> str:
     if not is_finished:
         return f"{name} {passed} {asked}"
     if value is None:
-        return f"{name} unknown, asked {passed} {asked}"
+        return f"{name} unknown ({passed} {asked})"
     holds = value >= limit if name == "same" else value <= limit
     return f"{name} {_beside(value, limit)} {passed if holds else failed} {asked}"
 

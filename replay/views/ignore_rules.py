@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from replay.comparison.beside import both_sides
@@ -21,6 +23,8 @@ from replay.review.people import member as decider
 from runs.access import get_membership_or_404
 from runs.accounts.models import Membership, Role
 
+APPLIED = "rules_applied"
+"""Session key."""
 BESIDE = 5
 """Examples shown with both answers."""
 
@@ -32,7 +36,7 @@ def rules(request: HttpRequest, slug: str) -> HttpResponse:
     member = get_membership_or_404(request, slug, needs)
     if request.method != "POST":
         form = IgnoreRuleForm(initial=SuggestedForm(request.GET).suggested())
-        return _page(request, member, form)
+        return _page(request, member, form, applied=_applied(request, member))
     form = IgnoreRuleForm(request.POST)
     if not form.is_valid():
         return _page(request, member, form, status=400)
@@ -69,7 +73,17 @@ def application(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect("replay:ignore-rules", slug)
     if request.headers.get("HX-Request"):
         return render(request, "project/ignore_rules.html#applied", {"applied": done})
-    return _page(request, member, IgnoreRuleForm(), applied=done)
+    # Kept for the page: the address of this request is of no use to whoever opens it again.
+    request.session[APPLIED] = {"project": member.project_id, **asdict(done)}
+    return redirect(f"{reverse('replay:ignore-rules', args=[slug])}#applied")
+
+
+def _applied(request: HttpRequest, member: Membership) -> Applied | None:
+    """What applying the rules just did, shown once."""
+    kept = request.session.pop(APPLIED, None) if APPLIED in request.session else None
+    if not kept or kept.pop("project") != member.project_id:
+        return None
+    return Applied(**kept)
 
 
 def _page(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from urllib.parse import urlencode, urlsplit
 
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect
-from django.urls import reverse
+from django.shortcuts import redirect, render
+from django.urls import Resolver404, resolve, reverse
 from django.views.csrf import csrf_failure
 
 from runs.access import SignInNeeded
@@ -24,7 +25,8 @@ class SignInMiddleware:
         # A charset of the sender's choice (raw_unicode_escape) would let in lone surrogates.
         if request.encoding and request.encoding.lower() != "utf-8":
             request.encoding = "utf-8"
-        return self.get_response(request)
+        response = self.get_response(request)
+        return _of_a_form(request, response) if response.status_code == 405 else response
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, SignInNeeded):
@@ -32,6 +34,25 @@ class SignInMiddleware:
         if request.headers.get("HX-Request"):
             return _for_fragment(request)
         return redirect(_sign_in_url(_asked_for(request)))
+
+
+def _of_a_form(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+    """The address of a form, opened as if it were a page: say so, and lead to the page it is on."""
+    wants_page = request.method == "GET" and "text/html" in request.headers.get("Accept", "")
+    if not wants_page or request.path.startswith("/api/"):
+        return response
+    page = render(request, "405.html", {"near": _near(request.path)}, status=405)
+    page["Allow"] = response["Allow"]
+    return page
+
+
+def _near(path: str) -> str:
+    """The nearest address above this one at which there is something."""
+    while path := path.rpartition("/")[0]:
+        with suppress(Resolver404):
+            resolve(path)
+            return path
+    return "/"
 
 
 def refused_as_forged(request: HttpRequest, reason: str = "") -> HttpResponseBase:

@@ -259,3 +259,19 @@ def test_session_cookie_is_out_of_reach_of_scripts_and_other_sites(client, link)
 def test_a_method_no_page_takes_is_405_and_not_a_forgery(project, method, path):
     answer = Client(enforce_csrf_checks=True).generic(method, path)
     assert (answer.status_code, answer["Allow"]) == (405, "GET, HEAD, POST")
+
+
+@pytest.mark.parametrize(
+    ("path", "near"),
+    [
+        ("/p/acme/ignore-rules/application", "/p/acme/ignore-rules"),
+        ("/p/acme/review/clusters/7/verdict", "/p/acme/review"),
+        ("/p/acme/settings/notifications/bounds", "/p/acme/settings/notifications"),
+        ("/sign-out", "/"),
+    ],
+)
+def test_the_address_of_a_form_leads_to_its_page(member_client, path, near):
+    answer = member_client.get(path, headers={"Accept": "text/html,*/*"})
+    assert (answer.status_code, answer["Allow"]) == (405, "POST")
+    assert f'<a class="btn" href="{near}">To the page it belongs to</a>' in answer.text
+    assert member_client.get(path, headers={"Accept": "application/json"}).content == b""

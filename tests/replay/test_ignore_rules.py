@@ -360,7 +360,7 @@ def test_an_admin_tries_adds_applies_and_removes_a_rule_by_page(replay, admin):
     assert admin.post(PAGE, ORDERS).status_code == 302
     assert "added by" in admin.get(PAGE).text
     assert "Another rule has this name." in admin.post(PAGE, ORDERS).text
-    applied = admin.post(f"{PAGE}/application").text
+    applied = admin.post(f"{PAGE}/application", follow=True).text
     assert "1 ignored now, 1 milder" in applied and rows(done)[0] == ("equivalent", "facts")
     assert admin.post(f"{PAGE}/removal", {"name": "order ids"}).status_code == 302
     assert IgnoreRule.objects.count() == 0
@@ -371,7 +371,7 @@ def test_the_page_goes_on_with_what_time_did_not_suffice_for(put, replay, admin,
     put(ORDERS)
     monkeypatch.setattr(applying, "AT_ONCE", 1)
     monkeypatch.setattr(applying, "SECONDS", 0.0)
-    page = admin.post(f"{PAGE}/application", {"silenced": "7"}).text
+    page = admin.post(f"{PAGE}/application", {"silenced": "7"}, follow=True).text
     assert "So far:" in page and "8 ignored now" in page and "Go on with older replays" in page
     alone = admin.post(f"{PAGE}/application", headers={"HX-Request": "true"}).text
     assert alone.lstrip().startswith('<div id="applied"')

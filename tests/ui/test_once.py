@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from replay.project_providers import keeping
+from replay.project_providers.keeping import Given
 from runs.accounts.models import ApiKey, OneTimeLink
 from runs.models import Run
 
@@ -46,3 +48,21 @@ def test_removing_the_demo_asks_first(open_page, make_member, load_log, project,
     sure.click()
     page.wait_for_url("**/p/acme/runs")
     expect(page.locator(".messages")).to_contain_text("The demo is removed")
+
+
+def test_what_is_removed_is_not_alive_again_by_back(
+    chromium, live_server, session_cookie, make_member, project
+) -> None:
+    given = Given(name="mine", kind="openai", base_url="https://a.example/v1", key="sk-mine-12345")
+    keeping.add(project, given, None)
+    context = chromium.new_context(base_url=live_server.url)
+    context.add_cookies([session_cookie(make_member("admin"), live_server.url)])
+    page = context.new_page()
+    page.goto("/p/acme/settings/providers")
+    page.get_by_role("link", name="mine").click()
+    page.get_by_text("Remove…").click()
+    page.get_by_role("button", name="Remove the provider").click()
+    expect(page.locator(".messages")).to_be_visible()
+    page.go_back()
+    expect(page.locator("h1")).to_have_text("Not here")
+    context.close()

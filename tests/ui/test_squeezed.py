@@ -84,6 +84,9 @@ def test_headings_keep_their_room(open_page, make_member, experiment, name) -> N
         page.goto(f"/p/acme/experiments/{experiment.public_id}")
         assert page.evaluate("document.querySelector('h1').clientWidth") >= 240
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        gate = page.locator(".candidates .checks").first
+        assert gate.evaluate("(one) => one.getBoundingClientRect().right <= innerWidth")
+        assert gate.locator(".tag").count() == 3
 
 
 @pytest.mark.parametrize("message", [MESSAGE, "m" * 600], ids=["words", "unbroken"])
