@@ -131,7 +131,7 @@ def of_candidate(checks: dict[int, list[Check]], column: Column) -> list[Check]:
 
 _CHECKS = {"min_same": ("same", "<", "≥"), "max_cost_ratio": ("cost", ">", "≤")}
 """A check → what it is of, and how the value stands to the limit: failed, passed."""
-_NAMED = {"finished": "not finished", "runs": "no runs", "answers": "no answers"}
+_NAMED = {"finished": "not finished", "answers": "no answers"}
 
 
 @register.simple_tag
@@ -139,6 +139,8 @@ def check_said(check: Check, is_finished: bool) -> str:
     """`same 61 % < 90 %`; only what is asked for while the answer is not out."""
     if check.check == "no_errors":
         return f"{check.value or 'no'} error{'' if check.value == 1 else 's'}"
+    if check.check == "runs":
+        return f"{check.value} of {check.limit} runs left"
     if check.check not in _CHECKS:
         return _NAMED.get(check.check, check.check)
     name, failed, passed = _CHECKS[check.check]
