@@ -42,7 +42,7 @@ CHECKED_BYTES = 8 * 1024 * 1024
 """How much of a run a plan tries out; what is behind is converted when it is asked."""
 WARNS = frozenset(
     {"dangling_call", "orphan_result", "model_may_refuse", "param_unknown", "schema_not_supported"}
-    | {"no_vision", "context_too_long", "context_elsewhere", "tool_not_there"}
+    | {"no_vision", "context_too_long", "context_elsewhere", "tool_not_there", "redacted"}
 )
 
 
@@ -145,6 +145,12 @@ def times(told: dict[str, Any], samples: int) -> dict[str, Any]:
         name: value if value is None or isinstance(value, bool) else value * samples
         for name, value in told.items()
     }
+
+
+def _is_redacted(effect: Effect) -> bool:
+    """Whether something of what was asked was taken out."""
+    paths = (str(as_object(mark).get("path")) for mark in as_list(effect.redactions))
+    return any(path.startswith("/kind/request") for path in paths)
 
 
 class _Prompt:
@@ -293,6 +299,9 @@ class _Prompt:
 
     def _try_out(self) -> Tried:
         tried, size = Tried(self.overrides), 0
+        for effect in filter(_is_redacted, self.effects):
+            text = "something was redacted in what was recorded; its mark goes out in its place"
+            tried.add("redacted", text, effect.seq)
         for effect in self.effects[:CHECKED_CALLS]:
             size += effect.length
             if size > CHECKED_BYTES and tried.calls:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 
+import factories
 import pytest
 
 from replay.plan import tokens_of
 from replay.questions import read_question
 from replay.start import plans
 from runs import ingest
+from runs.models import Run
 from runs.refusals import Refused
 
 
@@ -178,3 +180,16 @@ def test_notes_of_different_matters_are_told_apart(plan):
     made = plan("options-schema", models=["openai:b"])
     left = [note["message"] for note in made["notes"] if note["code"] == "param_left_out"]
     assert [message.split()[2] for message in left] == ["penalty", "big", "tiny"]
+
+
+def test_what_redaction_took_out_of_a_prompt_is_told(store, provider):
+    """The model is not asked what it was: a mark stands where the secret was."""
+    provider()
+    secret = "sk-proj-a1b2c3d4e5f6a7b8c9d0a1b2c3d4e5f6a7b8c9d0"
+    asked = factories.completion(1, f"My key is {secret}")
+    told = factories.completion(2, "And now?", f"It was {secret}")
+    store(factories.log(asked, told, factories.completion(3)), "r")
+    question = read_question({"run": "r", "models": ["openai:gpt-4o"]})
+    [made] = plans(Run.objects.get(external_id="r"), question)
+    [warning] = [one for one in made.plan["warnings"] if one["code"] == "redacted"]
+    assert warning["effects"] == [1]
