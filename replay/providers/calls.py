@@ -118,6 +118,11 @@ def build_call(
         if provider.kind == "mistral":
             body, otherwise = for_mistral(body)
             notes += otherwise
+        elif _hides_usage(provider, target, body):
+            options = mapping(body.get("stream_options"))
+            body["stream_options"] = {**options, "include_usage": True}
+            said = "the stream is asked to tell its usage, which it does not by itself"
+            notes.append(Note("usage_asked", "/stream_options", said))
         notes += _unknown(provider, target, body, mapping(wire))
         return _call(provider, target, "same", model, body, notes, wire)
     prompt = read_body(wire_api, sent) if wire_api else (prompt_of or recorded_prompt)(record)
@@ -155,6 +160,13 @@ def _written(
         said = f"{name} is left out: Mistral has no such parameter"
         otherwise.append(Note("param_left_out", f"/{name}", said))
     return body, [*notes, *otherwise]
+
+
+def _hides_usage(provider: Provider, api: str, body: Mapping[str, Any]) -> bool:
+    """Whether a stream would end without its usage, at a maker known to tell it when asked."""
+    tells = provider.is_openais_own() or provider.kind in ("openai", "groq", "openrouter", "google")
+    asked = mapping(body.get("stream_options")).get("include_usage")
+    return tells and api == CHAT and body.get("stream") is True and asked is not True
 
 
 def _unread(sent: Mapping[str, Any], wire_api: str | None) -> Iterator[Note]:

@@ -24,6 +24,7 @@ from asked import (
 from replay.dialects import CHAT, MESSAGES, RESPONSES
 from replay.fake_provider import FakeProvider, parse_rules
 from replay.providers import BadModel, CannotAsk, Provider, choose, providers_from_env, send
+from replay.providers.catalog import OPENAI_URL
 from replay.providers.exchange import Exchange
 
 # --- Which providers, which models ---------------------------------------------------------------
@@ -259,3 +260,27 @@ def test_a_call_is_known_by_the_id_its_maker_gives_it(
     exchange.take(json.dumps({"id": "gen-1", "choices": [choice]}).encode())
     exchange.end()
     assert exchange.result().request_id == named
+
+
+@pytest.mark.parametrize(
+    ("url", "body", "asked"),
+    [
+        (OPENAI_URL, {"stream": True}, {"include_usage": True}),
+        (OPENAI_URL, {"stream": True, "stream_options": {"x": 1}}, {"x": 1, "include_usage": True}),
+        (OPENAI_URL, {"stream": True, "stream_options": {"include_usage": True}}, None),
+        (OPENAI_URL, {"stream": False}, None),
+        ("http://vllm.example/v1", {"stream": True}, None),
+    ],
+)
+def test_a_recorded_stream_is_asked_for_its_usage_where_that_is_known(
+    url: str, body: dict[str, Any], asked: dict[str, Any] | None
+) -> None:
+    """Its cost would be unknown, and a budget could not be kept to."""
+    provider = Provider("openai", url, KEY)
+    recorded = {"model": "gpt-4o", "messages": HELLO, **body}
+    call = made(
+        {"openai": provider}, COMPLETION, "openai:gpt-4o", {**CHAT_WIRE, "request": recorded}
+    )
+    changed = {"stream_options": asked} if asked else {}
+    assert call.body == {**recorded, **changed}
+    assert ("usage_asked" in codes(call.notes)) == bool(asked)
