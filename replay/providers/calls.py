@@ -110,19 +110,8 @@ def build_call(
     origin = recorded_api(record.get("outcome")) or _turns_api(request)
     source = wire_api or (origin if origin in APIS else None)
     target = target_api(provider, source, on_wire=wire_api is not None)
-    closes = overrides.dangling is not None or overrides.dangling_result is not None
     if wire_api == target:
-        body, notes = change_body(target, sent, model, overrides)
-        if closes and open_call_ids(body):
-            notes += close_calls(target, body, overrides.dangling_result)
-        if provider.kind == "mistral":
-            body, otherwise = for_mistral(body)
-            notes += otherwise
-        elif _hides_usage(provider, target, body):
-            options = mapping(body.get("stream_options"))
-            body["stream_options"] = {**options, "include_usage": True}
-            said = "the stream is asked to tell its usage, which it does not by itself"
-            notes.append(Note("usage_asked", "/stream_options", said))
+        body, notes = _as_it_was(provider, target, sent, model, overrides)
         notes += _unknown(provider, target, body, mapping(wire))
         return _call(provider, target, "same", model, body, notes, wire)
     prompt = read_body(wire_api, sent) if wire_api else (prompt_of or recorded_prompt)(record)
@@ -145,6 +134,25 @@ def build_call(
     body, notes = write_body(target, prompt, model)
     told += foretold(notes, target)
     return _call(provider, target, "cross", model, body, told, wire, prompt)
+
+
+def _as_it_was(
+    provider: Provider, api: str, sent: Mapping[str, Any], model: str, overrides: Overrides
+) -> tuple[dict[str, Any], list[Note]]:
+    """The recorded body with what is changed on purpose, and what the maker wants otherwise."""
+    body, notes = change_body(api, sent, model, overrides)
+    closes = overrides.dangling is not None or overrides.dangling_result is not None
+    if closes and open_call_ids(body):
+        notes += close_calls(api, body, overrides.dangling_result)
+    if provider.kind == "mistral":
+        body, otherwise = for_mistral(body)
+        return body, [*notes, *otherwise]
+    if _hides_usage(provider, api, body):
+        options = mapping(body.get("stream_options"))
+        body["stream_options"] = {**options, "include_usage": True}
+        said = "the stream is asked to tell its usage, which it does not by itself"
+        notes.append(Note("usage_asked", "/stream_options", said))
+    return body, notes
 
 
 def _written(
