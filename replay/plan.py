@@ -27,7 +27,7 @@ from replay.questions import Candidate, Question
 from replay.tried import Tried
 from replay.windows import open_calls, window_notes
 from replay.wire import wire_of
-from rewyn_sdk.facts import as_object
+from rewyn_sdk.facts import as_list, as_object
 from runs.models import Effect, Family, Run
 from runs.prices import cost_of
 from runs.refusals import Refused, SeveralRefused

@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from replay import jobs
 from replay.fake_provider import FakeProvider
@@ -200,6 +200,26 @@ def test_the_hint_under_the_system_text_follows_it(page):
     expect(hint).to_have_text("replaces the system text of every call")
     page.locator("#system").fill(recorded)
     expect(hint).to_have_text("as recorded")
+
+
+def test_nothing_starts_while_what_was_typed_is_in_no_plan(page):
+    """Else a click right after typing would start the plan of before."""
+    page.goto("/p/acme/runs/trip/replay?model=openai:a")
+    go = page.locator("#go")
+    expect(go).to_be_enabled()
+    held: list[Route] = []
+    page.route("**/replay?*temperature=0.5*", lambda route: held.append(route))
+    with page.expect_request("**/replay?*temperature=0.5*"):
+        page.locator("#temperature").fill("0.5")
+        expect(go).to_be_disabled()
+    expect(go).to_be_disabled()
+    held[0].continue_()
+    expect(go).to_be_enabled()
+    expect(page.locator("#start [name=temperature]")).to_have_value("0.5")
+    page.unroute_all()
+    go.click()  # leaving the field changes nothing that is planned
+    page.wait_for_url("**/replays/rp_*")
+    assert Replay.objects.get().controls == {"temperature": 0.5}
 
 
 def test_an_edited_text_stands_below_with_what_left_and_what_came(page):
