@@ -15,7 +15,7 @@ from typing import Any
 from replay.comparison.conforms import conforms
 from replay.comparison.differences import Difference, worst
 from replay.comparison.differing import differing
-from replay.comparison.facts import collapsed, only_in, spelled_alike
+from replay.comparison.facts import collapsed, moved, only_in, spelled_alike
 from replay.dialects.answer import Answer, AnswerCall
 from replay.ignore_rules.masking import FENCED, explaining, read_json, value_without, without
 from replay.ignore_rules.rule import Rule
@@ -319,6 +319,9 @@ def _texts(before: str, after: str) -> Comparison:
     gone, added = only_in(before, after), only_in(after, before)
     if gone or added:
         return Comparison(Difference.FACTS, _other_facts(gone, added))
+    if swapped := moved(before, after):
+        told = "names {1} where recorded named {0}".format(*map(_short, swapped))
+        return Comparison(Difference.FACTS, told)
     return Comparison(Difference.WORDING, _other_words(*wholes))
 
 
@@ -354,7 +357,11 @@ def _other_facts(gone: list[str], added: list[str]) -> str:
 
 def _some(written: list[str]) -> str:
     more = f" and {len(written) - 3} more" if len(written) > 3 else ""
-    return ", ".join(word[:60] for word in written[:3]) + more
+    return ", ".join(map(_short, written[:3])) + more
+
+
+def _short(written: str) -> str:
+    return written[:60]
 
 
 def _other_words(before: str, after: str) -> str:

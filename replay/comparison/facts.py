@@ -2,8 +2,8 @@
 
 Pure, and linear in the length of the text. Each fact is normalised, so that `€49.90` and
 `49.90 EUR` are one and `5 March 2026` is `2026-03-05`. What a rule cannot tell (a number word, a
-paraphrase) is wording. Markers that number a list are no facts. Facts are a set: where they stand
-and how often does not count.
+paraphrase) is wording. Markers that number a list are no facts. Facts are a set, where they stand
+and how often does not count, unless all the rest of two texts is the same.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import zip_longest
 
 from replay.comparison import numbers
-from replay.comparison.numbers import AMOUNT, MEASURE, NUMBER, SCIENTIFIC
+from replay.comparison.numbers import AMOUNT, MEASURE, NUMBER, RANGE, SCIENTIFIC, VERSION
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
@@ -46,6 +47,8 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("time", r"(?i:(?<![\d:])\d{1,2}:\d{2}(?::\d{2})?(?: ?[ap]\.?m\b\.?)?(?![\d:])"
              r"|(?<![\d:.,])\d{1,2} ?[ap]\.?m\b\.?)"),
     ("amount", AMOUNT),
+    ("version", VERSION),
+    ("range", RANGE),
     ("scientific", SCIENTIFIC),
     ("measure", MEASURE),
     ("identifier", rf"\b(?={_NEAR}?\d)(?={_NEAR}?[^\W\d])\w++(?:[-_/.#:]\w\w*+)*+"
@@ -58,61 +61,109 @@ _FACT = re.compile(rf"(?:(?<!\w)|(?![^\W\d]))(?:{_ANY})")
 _WORD = re.compile(r"\w")
 OFTEN = 100
 _NO_LETTERS = re.compile(r"[\W\d_eE]+")
+_LAST_DIGITS = re.compile(r"\d[\d.]*")
+_POINTED = re.compile(r"(?<![\w.])[vV]?(\d+(?:\.\d+)+)(?!\w|\.\d)")
+_NUMBERED = re.compile(r"[vV](\d+(?:\.\d+)+)")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Fact:
-    """`kind` is one of number, measure, amount, date, time, identifier, link, quoted; `value`
-    normalised, of a measure the number before its unit."""
+    """`kind` is one of number, measure, amount, version, date, time, identifier, link, quoted;
+    `value` normalised, of a measure the number before its unit."""
 
     kind: str
     value: str
 
 
-def facts(text: str) -> dict[Fact, str]:
-    """The facts of a text, each with the words it was written in first."""
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What a text says: its facts with the words each was written in first, the same in their
+    order, and all the rest."""
+
+    facts: dict[Fact, str]
+    order: tuple[Fact, ...]
+    rest: str
+
+
+def _read(text: str) -> _Read:
     found: dict[Fact, str] = {}
-    for match in _FACT.finditer(_LIST_MARK.sub("", text)):
+    order, rest, end = [], [], 0
+    text = _LIST_MARK.sub("", text)
+    for match in _FACT.finditer(text):
         written = match[0]
         for fact in _READERS[match.lastgroup or "number"](written):
             found.setdefault(fact, written.strip())
-    return found
+            order.append(fact)
+        rest.append(text[end : match.start()])
+        end = match.end()
+    return _Read(found, tuple(order), collapsed("\0".join([*rest, text[end:]])))
 
 
-def _kept(text: str) -> dict[Fact, str]:
+def facts(text: str) -> dict[Fact, str]:
+    """The facts of a text, each with the words it was written in first."""
+    return _read(text).facts
+
+
+def _kept(text: str) -> _Read:
     """Of a pair of texts both are asked for twice, and the recorded one by each model's answer."""
-    return _facts(text) if len(text) <= KEPT_TEXT else facts(text)
+    return _reads(text) if len(text) <= KEPT_TEXT else _read(text)
 
 
-_facts = lru_cache(64)(facts)
+_reads = lru_cache(64)(_read)
 KEPT_TEXT = 10_000
 
 
 def only_in(ours: str, theirs: str) -> list[str]:
     """The facts of `ours` that `theirs` does not have, as written."""
     there = _There(theirs)
-    return [written for fact, written in _kept(ours).items() if not there.has(fact)]
+    return [written for fact, written in _kept(ours).facts.items() if not there.has(fact)]
+
+
+def moved(one: str, other: str) -> tuple[str, str] | None:
+    """Of two texts that are otherwise the same, the first place where each names another fact: `A
+    gets 10 and B gets 20` says something else with the figures swapped."""
+    before, after = _kept(one), _kept(other)
+    if before.rest != after.rest:
+        return None
+    for old, new in zip_longest(before.order, after.order):
+        if old is None or new is None or not _alike(old, new):
+            return before.facts.get(old, "nothing"), after.facts.get(new, "nothing")
+    return None
+
+
+def _alike(one: Fact, other: Fact) -> bool:
+    """Whether two facts may be one that is written with more and with less beside it."""
+    if one == other or "quoted" in (one.kind, other.kind):
+        return one == other or one.value.casefold() == other.value.casefold()
+    return _bare(one) == _bare(other)
+
+
+def _bare(fact: Fact) -> Fact:
+    """A number without its unit, where that may be left out."""
+    if fact.kind == "measure" and not fact.value.endswith(" %"):
+        return Fact("number", fact.value.partition(" ")[0])
+    return Fact("number", numbers.number(fact.value)) if fact.kind == "version" else fact
 
 
 class _There:
     """A text in which facts are looked for. A name need not stand in quotes again, nor a number
-    have its unit beside it."""
+    have its unit beside it; percent, which is another number, it must."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._facts = _kept(text)
-        self._measured = {
-            fact.value.partition(" ")[0] for fact in self._facts if fact.kind == "measure"
-        }
+        self._facts = _kept(text).facts
+        self._bare = {_bare(fact) for fact in self._facts}
 
     def has(self, fact: Fact) -> bool:
         if fact in self._facts:
             return True
         if fact.kind == "quoted":
             return self._says(fact.value)
+        if fact.kind == "version":
+            return fact.value in self._written
         if fact.kind == "measure":
-            return Fact("number", fact.value.partition(" ")[0]) in self._facts
-        return fact.kind == "number" and fact.value in self._measured
+            return _bare(fact) in self._facts
+        return fact.kind == "number" and fact in self._bare
 
     def _says(self, words: str) -> bool:
         """Whether these words stand there as words; where they stand often within others, too."""
@@ -128,6 +179,11 @@ class _There:
     @cached_property
     def _plain(self) -> str:
         return collapsed(self._text.casefold())
+
+    @cached_property
+    def _written(self) -> frozenset[str]:
+        """Numbers with a point as they stand there."""
+        return frozenset(_POINTED.findall(self._text))
 
 
 def spelled_alike(one: str, other: str) -> bool:
@@ -151,6 +207,8 @@ def _by_value(match: re.Match[str]) -> str:
     written, kind = match[0], match.lastgroup
     if kind in ("number", "amount", "measure"):
         return numbers.respelled(written)
+    if kind == "range":
+        return numbers.all_respelled(written)
     if kind == "scientific":
         return numbers.scientific(written)
     if kind == "date_slashed":
@@ -220,8 +278,17 @@ def _measure(written: str) -> Iterator[Fact]:
     yield Fact("measure", f"{value} {unit}") if unit else Fact("number", value)
 
 
+def _version(written: str) -> Iterator[Fact]:
+    yield Fact("version", _LAST_DIGITS.findall(written)[-1])
+
+
+def _range(written: str) -> Iterator[Fact]:
+    yield from (Fact("measure", f"{value} %") for value in numbers.ranged(written))
+
+
 def _identifier(written: str) -> Iterator[Fact]:
-    yield Fact("identifier", written)
+    number = _NUMBERED.fullmatch(written)
+    yield Fact("version", number[1]) if number else Fact("identifier", written)
 
 
 def _scientific(written: str) -> Iterator[Fact]:
@@ -244,6 +311,8 @@ _READERS: dict[str, Callable[[str], Iterator[Fact]]] = {
     "weekday": _weekday,
     "time": _time,
     "amount": _amount,
+    "version": _version,
+    "range": _range,
     "scientific": _scientific,
     "measure": _measure,
     "identifier": _identifier,

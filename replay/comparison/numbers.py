@@ -1,7 +1,7 @@
 """Numbers in a text: plain, of money, and of a measure, each by what it is worth. Pure.
 
 What cannot be told is not guessed: `1.000` is a thousand in one country and one in another, so it
-is only itself, and so is `0042`, which may name something.
+is only itself, and so are `0042`, which may name something, and `Python 3.10`, which is not 3.1.
 """
 
 from __future__ import annotations
@@ -68,29 +68,59 @@ MEASURE = (
     rf"{_SIGN}{NUMBER}(?:{_TIMES}|(?:°[CF]|[^\W\d_]{{1,3}})(?![-_/#:]?\w)"
     rf"| ?%|[ -](?:{_KNOWN})(?!\w))"
 )
+RANGE = rf"{NUMBER}(?: ?%)?(?: ?[-–—] ?| to ){NUMBER} ?(?:%|per ?cent\b)"
+_COUNTED = (r"(?i:versions?|ver|releases?|revision|rev|build|sections?|chapters?|clauses?|articles?"
+            r"|paragraphs?|appendix|figure|table|steps?)\b[.:]?|§")  # fmt: skip
+_NAMED = (r"(?i:python|node(?:\.js)?|java|javascript|typescript|ruby|php|django|rails|react|angular"
+          r"|ubuntu|debian|fedora|windows|macos|ios|android|linux|postgres(?:ql)?|mysql|mariadb"
+          r"|sqlite|mongodb|redis|kafka|kubernetes|docker|terraform|openssl|tls|http|usb|bluetooth"
+          r"|pytorch|tensorflow|numpy|pandas|chrome|firefox|safari|claude|gemini|llama|gpt)\b"
+          r"|\b(?:Go|Rust|Swift|Vue)\b|(?<=[a-z,;(] )[A-Z][A-Za-z]{1,30}")  # fmt: skip
+VERSION = (
+    rf"(?=[A-Za-z.§]{{1,32}}+:? ?\d)(?:{_COUNTED}|{_NAMED}) ?\d++(?:\.\d++)++"
+    rf"(?![\w%°]|[-_/:,'’]\w| ?%|{_TIMES_OF_MONEY}| ?(?:{_MONEY})|[ -](?:{_KNOWN})(?!\w))"
+)
+"""What counts what has a number and a part of it (`version 1.10`, `Python 3.10`): no zero at its
+end says nothing. Before a unit or a currency it is a number all the same. (Most words have no digit
+behind them, and are left at once.)"""
 _PARTS = re.compile(rf"(?P<before>[^\d]*)(?P<digits>{NUMBER})(?P<after>.*)", re.S)
 _LARGE_FIRST = re.compile(rf"({_TIMES})?+(.*)", re.S)
 _LARGE_MONEY_FIRST = re.compile(rf"({_TIMES_OF_MONEY})?+(.*)", re.S)
 
 
 def number(written: str) -> str:
-    """A number's value as text: `1,234.50`, `1.234,50` and `1234.5` are one."""
-    digits = re.sub(r"['’\u00a0\u202f]", "", written.replace("−", "-"))
-    comma, dot = digits.rfind(","), digits.rfind(".")
+    """A number's value as text: `1,234.50`, `1.234,50` and `1234.5` are one. What is neither (a
+    list without blanks, feet and inches) is only itself."""
+    digits = written.replace("−", "-")
     if re.fullmatch(r"-?(?:0\d{2,}|[1-9]\d{0,2}\.\d{3})", digits):
         return digits
-    if comma >= 0 and dot >= 0:
-        digits = digits.replace("," if dot > comma else ".", "").replace(",", ".")
-    elif digits.count(",") > 1 or re.search(r"^-?[1-9]\d{0,2},\d{3}$", digits):
-        digits = digits.replace(",", "")
-    elif digits.count(".") > 1:
-        return digits
-    else:
-        digits = digits.replace(",", ".")
-    try:
-        return plain(Decimal(digits))
-    except InvalidOperation:
-        return digits
+    sign, digits = digits[: digits.startswith("-")], digits.lstrip("-")
+    groups, marks = re.split(r"\D", digits), re.findall(r"\D", digits)
+    fraction = ""
+    if (
+        marks
+        and marks[-1] in ".,"
+        and (marks.count(marks[-1]) == 1)
+        and not _is_large(groups, marks)
+    ):
+        fraction = f".{groups.pop()}"
+        marks.pop()
+    if marks and ((set(marks) == {"."} and not fraction) or not _is_large(groups, marks)):
+        return sign + digits
+    return plain(Decimal(f"{sign}{''.join(groups)}{fraction}"))
+
+
+def _is_large(groups: list[str], marks: list[str]) -> bool:
+    """Whether digits stand in groups of thousands, or as in India in twos before the last three."""
+    first, *middle, last = groups if len(groups) > 1 else ("", "")
+    sizes = {len(group) for group in middle}
+    return (
+        len(set(marks)) == 1
+        and len(last) == 3
+        and 0 < len(first) <= 3
+        and first[0] != "0"
+        and (sizes <= {3} or (marks[0] == "," and sizes == {2}))
+    )
 
 
 def plain(value: Decimal) -> str:
@@ -134,7 +164,7 @@ def _parts(written: str, large: re.Pattern[str]) -> tuple[str, str, str]:
 
 def _times(value: str, zeros: int) -> str:
     try:
-        return plain(Decimal(value).scaleb(zeros))
+        return plain(Decimal(f"{value}e{zeros}"))
     except InvalidOperation:
         return f"{value}e{zeros}"
 
@@ -149,4 +179,18 @@ def respelled(written: str) -> str:
     found = _PARTS.fullmatch(written)
     if found is None:
         return written
-    return found["before"].replace("−", "-") + number(found["digits"]) + found["after"]
+    before, value = found["before"].replace("−", "-"), number(found["digits"])
+    if value == "0":
+        before = before.replace("-", "")
+    return before + value + found["after"]
+
+
+def ranged(written: str) -> tuple[str, str]:
+    """Both ends of a range, of which the unit stands behind the second."""
+    first, second = re.findall(NUMBER, written)
+    return number(first), number(second)
+
+
+def all_respelled(written: str) -> str:
+    """The same words with all numbers in them by their values."""
+    return re.sub(NUMBER, lambda found: number(found[0]), written)

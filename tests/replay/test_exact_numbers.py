@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from decimal import Decimal
 
 import factories
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from replay.comparison import answers
@@ -71,6 +72,32 @@ def test_numbers_are_alike_exactly_when_they_are_equal(pair):
     assert [found in ALIKE for found in differences(*pair)] == [equal] * 5
 
 
+@st.composite
+def told(draw) -> tuple[str, str]:
+    """Two numbers as a text has them, without an exponent; the second may be the first with zeros
+    behind its point. `1.000` may be a thousand, so that it is left out."""
+    one = draw(numbers()).partition("e")[0]
+    more = "0" * draw(st.integers(1, 5))
+    zeros = one + (more if "." in one else f".{more}")
+    other = draw(st.just(zeros) | numbers().map(lambda text: text.partition("e")[0]))
+    assume(not any(re.fullmatch(r"-?[1-9]\d{0,2}\.\d{3}", text) for text in (one, other)))
+    return one, other
+
+
+@given(told())
+def test_numbers_in_a_text_are_alike_exactly_when_they_are_equal(pair):
+    one, other = (Answer(text=f"It is {text} now.") for text in pair)
+    equal = Decimal(pair[0]) == Decimal(pair[1])
+    assert (compare(one, other).difference in ALIKE) == equal
+
+
+@given(pairs(), st.sampled_from(["It is {} now.", "It is {}.", "{}", "It is {} EUR, or {} km."]))
+def test_other_numbers_in_a_text_are_never_alike(pair, text):
+    if Decimal(pair[0]) != Decimal(pair[1]):
+        one, other = (Answer(text=text.replace("{}", number)) for number in pair)
+        assert compare(one, other).difference == "facts"
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -109,7 +136,8 @@ def test_other_numbers_are_told_apart_shown_and_soon(one, other):
 )  # fmt: skip
 def test_one_number_spelled_otherwise_is_equivalent(one, other):
     assert set(differences(one, other)) <= set(ALIKE)
-    assert compare(Answer(text=f"[{one}]"), Answer(text=f"[{other}]")).difference == "equivalent"
+    found = compare(Answer(text=f"[{one}]"), Answer(text=f"[{other}]"))
+    assert found.difference == "equivalent" and found.changes
 
 
 def test_long_texts_are_shown_from_where_they_differ():

@@ -27,7 +27,8 @@ def test_facts_of_a_text(text: str, found: set) -> None:
 
 
 HOSTILE = ["x", "a.", "-", "1,", "_", "a@", "a@a.", "jan ", "'a", "#a/", "USD ", "é1-", "\n  ", '"',
-           "1 k", "5 million ", "$1", "a.com", "Mon", "1e9", "‘a", "aB", "1 pm", "5-"]  # fmt: skip
+           "1 k", "5 million ", "$1", "a.com", "Mon", "1e9", "‘a", "aB", "1 pm", "5-",
+           "a Ab 1.", "version 1.", "1.1", "1 to ", "5%-", "v1."]  # fmt: skip
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
