@@ -42,19 +42,21 @@ def header(run: Run) -> dict[str, Any]:
 
 
 def records(run: Run) -> Iterator[Recorded]:
-    """Every record of a run in order, one segment in memory at a time."""
+    """Every record of a run in order, one segment in memory at a time, with numbers as Rig reads
+    them: a log repeats what Rig read, not how a provider wrote it."""
     for effect, data in segments.iter_records(run.pk):
-        yield Recorded(effect, data, _value(data))
+        yield Recorded(effect, data, _value(data, exact=False))
 
 
 def record(effect: Effect) -> Recorded:
+    """One record, with all digits of its numbers."""
     data = segments.read(effect)
     return Recorded(effect, data, _value(data))
 
 
-def _value(data: bytes) -> dict[str, Any] | None:
+def _value(data: bytes, *, exact: bool = True) -> dict[str, Any] | None:
     try:
-        value = parse(data, exact=True) if data else None
+        value = parse(data, exact=exact) if data else None
     except DecodeError:
         return None
     return value if isinstance(value, dict) else None

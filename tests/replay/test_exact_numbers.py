@@ -6,12 +6,14 @@ import json
 import re
 import time
 from decimal import Decimal
+from typing import Any
 
 import factories
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from replay import recording
 from replay.comparison import answers
 from replay.comparison.compare import compare, value_difference
 from replay.comparison.comparing import compared
@@ -20,8 +22,11 @@ from replay.dialects.answer import Answer
 from replay.dialects.answers import call_of, read_answer
 from replay.dialects.loose import parsed, read_value
 from replay.ignore_rules.rule import made_of
+from replay.models import ReplayEffect
 from replay.review.baselines import answer_hash, request_hash
 from replay.two_runs import kept
+from rewyn_sdk.exact import as_written
+from runs.storage import segments
 
 ALIKE = ("same", "equivalent")
 DIGITS = st.text("0123456789", min_size=1, max_size=40)
@@ -225,14 +230,30 @@ def test_arguments_that_came_as_an_object_keep_their_digits():
     assert answer.calls[0].arguments_text == '{"id":[1e400,1.5]}'
 
 
-def recorded_as(store, name: str, number: str, effect: dict) -> object:
-    """A run whose log has the number where the effect says `"N"`."""
+def recorded_as(project, name: str, number: str, *effects: dict) -> Any:
+    """A run whose log has the number where the effects say `"N"`."""
     from runs import ingest
     from runs.models import Run
 
-    log = json.dumps(factories.log(effect)).replace('"N"', number)
-    ingest.accept_log(store, log.encode(), run_id=name, agent="demo")
-    return Run.objects.select_related("project").get(project=store, external_id=name)
+    log = json.dumps(factories.log(*effects)).replace('"N"', number)
+    ingest.accept_log(project, log.encode(), run_id=name, agent="demo")
+    return Run.objects.select_related("project").get(project=project, external_id=name)
+
+
+def test_a_log_that_spells_a_number_as_rig_read_it_is_faithful(project, reconstruct):
+    """The document's text has the digits of its source, its value those of Rig's float."""
+    said, read = "0.1234567890123456781", "0.12345678901234568"
+    hit = [0.5, "doc-1", "N"]
+    kind = {"effect": "retrieve", "op": "top_n", "request": {"query": "Hi", "samples": 1}}
+    found = {"Ok": {"outcome": "retrieval", "retrieved": "documents", "results": [hit]}}
+    search = factories.record(1, "agent/retrieve:context#0", kind, found)
+    asked = factories.completion(2)
+    asked["kind"]["request"]["documents"] = [{"id": "doc-1", "text": said}]
+    for name, number in (("as-read", read), ("as-said", said)):
+        run = recorded_as(project, name, number, search, asked)
+        assert reconstruct(run).faithful
+    row = run.effects.order_by("seq").first()
+    assert said in (as_written(recording.record(row).value) or "")
 
 
 def results(value: object) -> dict:
@@ -289,3 +310,27 @@ def said(value: object) -> dict:
 
 def given_to(value: object) -> dict:
     return factories.tool(1, args=json.dumps({"of": value}))
+
+
+@pytest.mark.parametrize("api", ["openai.chat", "openai.responses", "anthropic.messages"])
+@pytest.mark.parametrize("model", ["openai:gpt-4o", "anthropic:claude-haiku-4-5"])
+def test_what_is_sent_has_the_digits_of_the_recording(project, provider, replay, api, model):
+    """Arguments that the provider's library words for OpenAI have those of a float; it is told."""
+    number = "0.1234567890123456781"
+    effect = factories.completion(1, api=api)
+    call = {"type": "toolcall", "id": "c1", "function": {"name": "f", "arguments": {"id": "N"}}}
+    given = [{"type": "json", "value": {"of": "N"}}]
+    result = {"type": "toolresult", "call": "c1", "name": "f", "content": given}
+    effect["kind"]["request"]["chat_history"] += [
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+    ]
+    recorded_as(project, "run-1", number, effect)
+    provider({"answer": {"text": "ok"}})
+    done = replay(models=[model])
+    assert done.status == "succeeded"
+    row = ReplayEffect.objects.get(replay=done)
+    sent = segments.decompress(bytes(row.sent)).decode()
+    is_changed = "call_changed" in [note["code"] for note in row.notes]
+    assert is_changed == (model.startswith("openai") and not api.startswith("openai.chat"))
+    assert sent.count(number) == 2 - is_changed
