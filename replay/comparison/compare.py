@@ -26,6 +26,8 @@ KEPT_CHANGES = 50
 LOOKED_THROUGH = 200_000
 """Characters of a text in which facts are looked for, a fifth of a second's work. Of a larger one
 where it differs is taken alone: a fact that it has elsewhere too then counts as another."""
+BESIDE = 40
+"""Characters beside that stretch which may say what a number in it is: a version, an amount."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +307,7 @@ def _texts(before: str, after: str) -> Comparison:
         return Comparison(Difference.SAME)
     wholes = before, after
     if max(map(len, wholes)) > LOOKED_THROUGH:
-        before, after = differing(before, after)
+        before, after = differing(before, after, BESIDE)
     if collapsed(before) == collapsed(after):
         return Comparison(Difference.EQUIVALENT, "other white space")
     (is_json, old), (also, new) = map(read_json, _unfenced(*wholes))

@@ -7,15 +7,16 @@ import re
 _WORD = re.compile(r"\S*+")
 
 
-def differing(one: str, other: str) -> tuple[str, str]:
-    """The stretch of each that the other does not have at its place, in whole words.
+def differing(one: str, other: str, beside: int = 0) -> tuple[str, str]:
+    """The stretch of each that the other does not have at its place, in whole words, with at least
+    `beside` characters of what stands before and behind.
 
     Linear: halves are compared at once, where letter by letter would take a second a megabyte.
     """
-    start = alike(one, other)
+    start = max(alike(one, other) - beside, 0)
     start -= _length_of_word(one[:start][::-1])
     one, other = one[start:], other[start:]
-    end = alike(one[::-1], other[::-1])
+    end = max(alike(one[::-1], other[::-1]) - beside, 0)
     end -= _length_of_word(one[len(one) - end :])
     return one[: len(one) - end], other[: len(other) - end]
 

@@ -38,6 +38,14 @@ def test_whole_words_are_left(one, other, left):
     assert differing(one, other) == left
 
 
+def test_words_beside_may_be_left_too():
+    assert differing("one two 3 four five", "one two 4 four five", 3) == (
+        "two 3 four",
+        "two 4 four",
+    )
+    assert differing("2 a", "3 a", 10) == ("2 a", "3 a")
+
+
 @given(TEXTS, TEXTS, TEXTS, TEXTS)
 def test_what_is_left_stands_between_the_same(head, one, other, tail):
     before, after = head + one + tail, head + other + tail
@@ -69,6 +77,18 @@ def test_a_large_text_is_never_classed_milder(head, one, other, tail):
         ("Order 8812.", "Order 8813.", "facts", "names 8813, recorded named 8812"),
         ("Late.", "Late. ", "equivalent", "other white space"),
         ("It is 1,000 EUR.", "It is 1000 EUR.", "equivalent", "numbers spelled otherwise"),
+        (
+            "Use Acme 1.10 million.",
+            "Use Acme 1.1 million.",
+            "equivalent",
+            "numbers spelled otherwise",
+        ),
+        (
+            "Use version 1.10.",
+            "Use version 1.1.",
+            "facts",
+            "names version 1.1, recorded named version 1.10",
+        ),
     ],
 )
 def test_megabytes_that_differ_in_a_word(put, instead, expected, says):

@@ -280,6 +280,11 @@ def test_two_runs_are_held_to_the_digit(project, one, other):
         )
         assert kept.compared(a, b).counts == {"facts": 1}
         assert kept.compared(a, same).counts == {"same": 1}
+    runs = [
+        recorded_as(project, f"given-{number}", "0", factories.tool(1, args=f'{{"id":{number}}}'))
+        for number in (one, other)
+    ]
+    assert kept.compared(*runs).counts == {"arguments": 1}
     a, b = recorded_as(project, "a", one, asks()), recorded_as(project, "b", other, asks())
     assert [row.asked for row in kept.compared(a, b).rows] == ["additional_params"]
 
