@@ -57,7 +57,7 @@ def test_each_mistake_stands_beside_its_control_until_it_is_mended(page, where: 
     page.locator("#temperature").fill("warm")
     page.locator("#samples").fill("99")
     expect(wrong).to_have_text(
-        ["A model is written as provider:model.", "The temperature is a number, not “warm”.",
+        ["A model is written as provider:model, not “gpt”.", "The temperature is a number, not “warm”.",
          "The number of samples is a whole number from 1 to 20."]
     )  # fmt: skip
     expect(page.locator("#plan [role=alert] .note")).to_have_count(3)
@@ -191,6 +191,31 @@ def _run(public_id: str) -> None:
         connections.close_all()
 
 
+@pytest.mark.parametrize(
+    ("where", "outlined"),
+    [
+        ("runs/trip/replay?model=openai:a&calls=choose&from=3&effects=x", ["effects"]),
+        ("runs/trip/replay?model=openai:a&calls=from&from=x&effects=3", ["from"]),
+        ("runs/trip/replay?model=openai:a&max_tokens=-5&samples=2", ["max_tokens"]),
+        ("experiments/new?run=trip&model=openai:a&min_same=200&max_cost=110", ["min_same"]),
+        ("experiments/new?run=trip&model=openai:a&min_same=20&max_cost=x", ["max_cost"]),
+    ],
+)
+def test_only_the_field_at_fault_is_outlined(page, where: str, outlined: list[str]):
+    page.goto(f"/p/acme/{where}")
+    found = page.evaluate(
+        """() => {
+          const bad = document.createElement("i");
+          bad.style.color = "var(--bad)";
+          document.body.append(bad);
+          const red = getComputedStyle(bad).color;
+          return [...document.querySelectorAll(".field")]
+            .filter((one) => getComputedStyle(one).borderTopColor === red).map((one) => one.name);
+        }"""
+    )
+    assert found == outlined
+
+
 def test_the_hint_under_the_system_text_follows_it(page):
     page.goto("/p/acme/runs/trip/replay")
     hint = page.locator("#system-hint")
@@ -230,9 +255,10 @@ def test_an_edited_text_stands_below_with_what_left_and_what_came(page):
     expect(change.locator("ins")).to_have_text("Be terse.")
     expect(change.locator("del")).to_have_count(0)
     page.locator("#message").select_option(index=1)
-    words = page.locator("textarea[name=message_text]")
-    expect(words).to_be_visible()
+    words, hint = page.locator("textarea[name=message_text]"), page.locator("#message-hint")
+    expect(hint).to_have_text("as recorded")
     words.fill("Hail?")
+    expect(hint).to_contain_text("replaces it in every call that holds it")
     expect(page.locator("#message-hint ins")).to_have_text("Hail?")
     expect(words).to_have_value("Hail?")
     system.fill(page.locator("#system").get_attribute("data-unchanged"))
