@@ -14,7 +14,7 @@ from django.http import QueryDict
 from replay import recording
 from replay.comparison.sides import Piece, changed_in
 from replay.models import Replay
-from replay.overriding import ROLES, text_of
+from replay.overriding import ROLES, message_at, text_of
 from replay.plan import CHECKED_CALLS
 from replay.questions import read_question
 from replay.tried import system_text
@@ -24,6 +24,7 @@ from runs.refusals import Mistakes, Refused
 
 NUMBERS = ("top_p", "max_tokens", "samples")
 SHOWN_MESSAGES = 60
+_PLACE = re.compile(r"(\d{1,9}):(\d{1,9})", re.ASCII)
 _RANGE = re.compile(r"(\d{1,9})(?:\s*[-–]\s*(\d{1,9}))?")
 
 
@@ -121,7 +122,7 @@ class ReplayForm:
         self.dangling_result = unix(given.get("dangling_result", ""))
         self.seen = given.get("seen", "")
         """Of a POST: how many calls the plan had that was accepted."""
-        self.message = given.get("message", "")
+        self.message = self._place(given.get("message", ""))
         self.message_was = unix(self.known.messages.get(self.message, ""))
         # Another message was chosen than the one the text belongs to: it begins as recorded.
         same = given.get("message_of", self.message) == self.message
@@ -134,6 +135,21 @@ class ReplayForm:
         self.errors = mistakes.found
         if self.errors:
             self.question = None
+
+    def _place(self, asked: str) -> str:
+        """The message that is asked for, by the place it has in the list to choose from: another
+        call may hold it too, and the list has not all of a long run."""
+        match = _PLACE.fullmatch(asked)
+        if match is None or asked in self.known.messages:
+            return asked if match else ""
+        role, text = message_at(self.run, int(match[1]), int(match[2]))
+        if not text:
+            return asked
+        for place, said in self.known.messages.items():
+            if (said, self.known.roles[place]) == (text, role):
+                return place
+        self.known.messages[asked], self.known.roles[asked] = text, role
+        return asked
 
     @property
     def replaces_system(self) -> bool:

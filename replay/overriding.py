@@ -29,17 +29,23 @@ def overrides_of(controls: Controls, run: Run) -> Overrides:
 
 
 def _reworded(message: Message, run: Run) -> MessageText:
-    calls = Effect.objects.filter(run=run, family=Family.COMPLETION, seq=message.effect)
+    role, text = message_at(run, message.effect, message.index)
+    if not text:
+        said = f"#{message.effect} has no message {message.index} with a text that can be changed."
+        raise Refused("message_not_found", said, "message")
+    return MessageText("user" if role == "user" else "assistant", text, message.text)
+
+
+def message_at(run: Run, seq: int, index: int) -> tuple[str, str]:
+    """Who says what at this place of a call's history; nothing where no text can be changed."""
+    calls = Effect.objects.filter(run=run, family=Family.COMPLETION, seq=seq)
     effect = calls.first()
     record = recording.record(effect).value if effect else None
     request = as_object(as_object((record or {}).get("kind")).get("request"))
     history = as_list(request_history(request))
-    found = history[message.index] if message.index < len(history) else None
-    role, text = as_object(found).get("role"), text_of(found)
-    if role not in ROLES or not text:
-        said = f"#{message.effect} has no message {message.index} with a text that can be changed."
-        raise Refused("message_not_found", said, "message")
-    return MessageText("user" if role == "user" else "assistant", text, message.text)
+    found = as_object(history[index]) if index < len(history) else {}
+    role = found.get("role")
+    return (str(role), text_of(found)) if role in ROLES else ("", "")
 
 
 def text_of(message: Any) -> str:

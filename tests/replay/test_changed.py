@@ -247,3 +247,38 @@ def test_an_experiment_that_is_tried_out_in_part_can_start(
     told = call("POST", "experiments", runs=["r", "r2"], **asked)[1]["plan"]
     assert told["errors"] == []
     assert [one["code"] for one in told["candidates"][0]["warnings"]] == ["tool_not_offered"]
+
+
+# --- The message that the form has ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", ["1:1", "3:1"])
+def test_the_form_shows_the_message_that_is_replaced_whatever_call_named_it(
+    plan, two_calls, member_client, place
+):
+    """Replay again names it as the program did that asked; the list has it where it is first."""
+    plan(two_calls)
+    query = {"model": "openai:b", "message": place, "message_text": "Where is it?"}
+    page = member_client.get("/p/acme/runs/r/replay", query).content.decode()
+    assert '<option value="1:1" selected>' in page
+    assert "replaces it in every call that holds it" in page
+    assert ">Where is it?</textarea>" in page
+
+
+def test_a_message_that_the_list_has_no_room_for_is_shown_too(
+    plan, two_calls, member_client, monkeypatch
+):
+    monkeypatch.setattr("replay.forms.SHOWN_MESSAGES", 0)
+    plan(two_calls)
+    query = {"model": "openai:b", "message": "3:1", "message_text": "Where is it?"}
+    page = member_client.get("/p/acme/runs/r/replay", query).content.decode()
+    assert '<option value="3:1" selected>' in page
+    assert "replaces it in every call that holds it" in page
+
+
+def test_a_place_that_is_none_changes_nothing(plan, two_calls, member_client):
+    plan(two_calls)
+    for place in ("x", "1", "1:2:3", ":"):
+        query = {"model": "openai:b", "message": place, "message_text": "Where is it?"}
+        answer = member_client.get("/p/acme/runs/r/replay", query)
+        assert (answer.status_code, "one message" in answer.content.decode()) == (200, False)
