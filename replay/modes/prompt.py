@@ -439,6 +439,8 @@ class _Asking:
         told = {"error_code": side.code[:60], "error_text": clean(error.told)[:MESSAGE]}
         if wait is not None:
             results.put_off(self.lease, row.pk, **told)
+            if error.retry_after:  # the provider asks for rest, not this call alone
+                self.held_until = max(self.held_until, time.monotonic() + wait)
             heapq.heappush(self.waiting, (time.monotonic() + wait, row.seq, waiting))
             return
         recorded = waiting.recorded.side

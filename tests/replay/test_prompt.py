@@ -207,6 +207,21 @@ def test_parallel_calls_are_bounded(provider, store, read_log, settings):
     assert 1 < fake.peak <= 3
 
 
+def test_a_provider_that_asks_for_rest_is_asked_nothing_meanwhile(
+    provider, store, read_log, settings
+):
+    settings.REPLAY_PARALLEL_CALLS = 2
+    busy = {"error": {"status": 429, "message": "Slow down.", "retry_after": 1}}
+    fake = provider({"times": 1, "answer": busy}, {"delay_ms": 50, **SAY})
+    run = store(read_log("night-shift-300"), "night")
+    body = {"run": "night", "models": ["openai:b"], "effects": [1 + 5 * n for n in range(8)]}
+    queued = start(run, read_question(body), jobs.Asker()).replays[0]
+    jobs.run_job(queued.public_id)
+    assert Replay.objects.get(pk=queued.pk).status == "succeeded"
+    times = sorted(asked.at for asked in fake.asked)
+    assert (len(times), times[2] - times[0] > 0.9) == (9, True)
+
+
 def test_a_call_that_breaks_takes_no_answer_in_the_air_with_it(
     provider, ask, settings, monkeypatch
 ):
