@@ -57,7 +57,8 @@ def test_each_mistake_stands_beside_its_control_until_it_is_mended(page, where: 
     page.locator("#temperature").fill("warm")
     page.locator("#samples").fill("99")
     expect(wrong).to_have_text(
-        ["A model is written as provider:model, not “gpt”.", "The temperature is a number, not “warm”.",
+        ["A model is written as provider:model, not “gpt”.",
+         "The temperature is a number, not “warm”.",
          "The number of samples is a whole number from 1 to 20."]
     )  # fmt: skip
     expect(page.locator("#plan [role=alert] .note")).to_have_count(3)
