@@ -52,6 +52,17 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else exact_json(value)
 
 
+def readable(value: Any) -> Any:
+    """A value in which every JSON reader finds what it says: numbers that a float does not hold,
+    and what is no number, are texts there."""
+    if isinstance(value, dict):
+        return {name: readable(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [readable(one) for one in value]
+    is_odd = isinstance(value, float) and (isinstance(value, Precise) or not math.isfinite(value))
+    return _text(value) if is_odd else value
+
+
 def cut(text: str, limit: int = KEPT) -> str:
     if len(text) <= limit:
         return clean(text)

@@ -12,6 +12,7 @@ from replay.comparison import answers
 from replay.comparison.compare import document
 from replay.comparison.differences import Difference
 from replay.models import Answered, CallState, Replay, ReplayEffect, ReplaySample
+from replay.shown import readable
 from replay.start import Planned
 from replay.totals import TOKENS, so_far
 from runs.api.shapes import dollars
@@ -192,7 +193,7 @@ def sample_shape(sample: ReplaySample) -> dict[str, Any]:
         "baseline": _baseline(sample),
         "summary": sample.summary,
         "changes": sample.changes,
-        "answer": document(answers.unpack(bytes(sample.answer or b""))),
+        "answer": readable(document(answers.unpack(bytes(sample.answer or b"")))),
         "replayed": _replayed(sample),
     }
 

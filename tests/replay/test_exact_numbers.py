@@ -224,6 +224,18 @@ def test_a_replay_tells_them_apart_and_the_api_shows_it(
     assert row["changes"] == [change]
 
 
+def test_the_api_gives_samples_whatever_numbers_they_have(store, provider, replay, call):
+    store(factories.log(factories.completion(1)))
+    written = '{"ids":[1e400,0.1234567890123456781,1.5,NaN]}'
+    provider({"answer": {"tool": {"name": "refund", "arguments": written}}})
+    done = replay(models=["openai:gpt-4o"], samples=2)
+    status, told = call("GET", f"replays/{done.public_id}/effects/1/samples")
+    assert status == 200
+    (first, _) = told["results"]
+    ids = ["1e400", "0.1234567890123456781", 1.5, "NaN"]
+    assert first["answer"]["calls"] == [{"name": "refund", "arguments": {"ids": ids}}]
+
+
 def test_arguments_that_came_as_an_object_keep_their_digits():
     block = b'{"type": "tool_use", "id": "c1", "name": "refund", "input": {"id": [1e400, 1.50]}}'
     answer = read_answer(read_value(b'{"content": [' + block + b"]}"))
@@ -272,7 +284,7 @@ def asks() -> dict:
     ("one", "other"),
     [("0.1234567890123456781", "0.1234567890123456782"), ("1" * 21, "1" * 20 + "2")],
 )
-def test_two_runs_are_held_to_the_digit(project, one, other):
+def test_two_runs_are_held_to_the_digit(project, member_client, one, other):
     for place, effect in enumerate([results({"id": "N"}), results("N")]):
         a, b, same = (
             recorded_as(project, f"{name}{place}", number, effect)
@@ -280,6 +292,9 @@ def test_two_runs_are_held_to_the_digit(project, one, other):
         )
         assert kept.compared(a, b).counts == {"facts": 1}
         assert kept.compared(a, same).counts == {"same": 1}
+        page = member_client.get(f"/p/acme/compare?a={a.external_id}&b={b.external_id}&at=a1")
+        shown = re.sub(r"<[^>]+>", "", page.content.decode())
+        assert one in shown and other in shown
     runs = [
         recorded_as(project, f"given-{number}", "0", factories.tool(1, args=f'{{"id":{number}}}'))
         for number in (one, other)
