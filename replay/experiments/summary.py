@@ -195,8 +195,10 @@ def summaries(experiments: Sequence[Experiment]) -> dict[int, Summary]:
     them: without latencies and what is to be decided."""
     every = ExperimentCandidate.objects.filter(experiment__in=experiments).order_by("place")
     columns = {one.pk: Column(one) for one in every}
-    hidden = Run.everything.filter(deleted_at__isnull=False).values("pk")
-    cells = Cell.objects.filter(experiment__in=experiments).exclude(row__run__in=hidden)
+    projects = {one.project_id for one in experiments}
+    hidden = Run.everything.filter(project__in=projects, deleted_at__isnull=False)
+    cells = Cell.objects.filter(experiment__in=experiments)
+    cells = cells.exclude(row__run__in=hidden.values("pk"))
     for sums in _sums(cells):
         _take(columns[sums["candidate"]], sums)
     found: dict[int, list[Column]] = {one.pk: [] for one in experiments}

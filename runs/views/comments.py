@@ -102,10 +102,12 @@ def _thread(
 
 
 def _of_a_divergence(request: HttpRequest, run: Run, about: str, problem: str) -> HttpResponse:
-    """Its thread stands on a page of another app, which is asked for whole."""
+    """Its thread stands on a page of another app, which its script asks for it anew."""
     if problem:
         messages.error(request, problem)
     page = f"{reverse('replay:divergence', args=[run.project.slug, about])}#comments"
+    if request.headers.get("HX-Request") and not problem:
+        return HttpResponse(headers={"HX-Trigger": "rewyn:thread", "HX-Reswap": "none"})
     if request.headers.get("HX-Request"):
         return HttpResponse(headers={"HX-Redirect": page})
     return redirect(page)

@@ -21,6 +21,11 @@
     box.setRangeText(`${gap}@${button.dataset.mention} `, box.selectionStart, box.selectionEnd, "end");
   });
 
+  document.addEventListener("rewyn:thread", () => {
+    const anew = { target: "#comments", select: "#comments", swap: "outerHTML show:none" };
+    window.htmx.ajax("GET", location.href, anew);
+  });
+
   document.addEventListener("htmx:afterSwap", (event) => {
     const thread = event.detail.target?.id === "comments" && document.getElementById("comments");
     if (!thread) return;

@@ -1,8 +1,9 @@
 "use strict";
 /* When a part of the page is replaced, the focus stays where it was: on the same link, button or
    field of what came, else on the nearest thing around it that is still there. A form with
-   [data-lands] leads somewhere else, to the element of that id. And what was sent is not sent again
-   while its answer is on the way. */
+   [data-lands] leads somewhere else, to the element of that id. What was typed and not yet sent
+   stays in its form, if that is still there. And what was sent is not sent again while its answer is
+   on the way. */
 (() => {
   const CONTROLS = "a[href], button, summary, select, input, textarea";
   let held = null; // {element, lands, marks, around}: what had the focus before the swap
@@ -56,7 +57,32 @@
     to.focus({ preventScroll: true });
   }
 
-  document.addEventListener("htmx:beforeSwap", hold);
+  const TYPED = "form[method=post] :is(textarea, input:not([type=hidden], [type=checkbox], [type=radio]))[name]";
+  let written = []; // {form, name, value} of fields that are about to be replaced
+
+  function keep({ target, requestConfig }) {
+    const fields = [...target.querySelectorAll(TYPED)].filter((one) => one.value !== one.defaultValue);
+    written = fields.filter((one) => one.form !== requestConfig.elt)
+      .map((one) => ({ form: read(one.form, "action"), name: one.name, value: one.value }));
+  }
+
+  function putBack() {
+    const all = written.length ? [...document.querySelectorAll(TYPED)] : [];
+    for (const { form, name, value } of written) {
+      const field = all.find((one) => one.name === name && read(one.form, "action") === form);
+      if (!field || field.value !== field.defaultValue) continue;
+      field.value = value;
+      const fold = field.closest("details");
+      if (fold) fold.open = true;
+    }
+    written = [];
+  }
+
+  document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    keep(detail);
+    hold();
+  });
+  document.addEventListener("htmx:afterSwap", putBack);
   document.addEventListener("htmx:afterSettle", () => { if (held) queueMicrotask(give); });
 
   document.addEventListener("htmx:beforeRequest", ({ detail }) => {

@@ -92,6 +92,31 @@ def test_a_verdict_leads_to_the_next_cluster_and_the_rest_stays_where_it_was(rev
     assert focused(review) == "cluster-heading"
 
 
+def test_what_is_written_stays_while_another_comment_is_deleted(review) -> None:
+    review.get_by_label("Comment on").fill("paid twice?")
+    review.get_by_role("button", name="Comment", exact=True).press("Enter")
+    expect(review.locator(".comment")).to_have_count(1)
+    review.get_by_label("Reason").fill("drops the lookup")
+    review.get_by_label("Comment on").fill("paid once, I")
+    with review.expect_response("**/review?**"):
+        review.get_by_role("button", name="Assign", exact=True).press("Enter")
+    review.wait_for_timeout(200)
+    review.get_by_role("link", name="JSON").press("Enter")
+    expect(review.get_by_role("link", name="JSON")).to_have_attribute("aria-current", "true")
+    address = review.url
+    review.get_by_text("Delete", exact=True).press("Enter")
+    review.get_by_role("button", name="Delete this comment").press("Enter")
+    expect(review.locator(".comment")).to_have_count(0)
+    review.wait_for_timeout(200)
+    assert review.get_by_label("Comment on").input_value() == "paid once, I"
+    assert review.get_by_label("Reason").input_value() == "drops the lookup"
+    assert (focused(review), review.url) == ("comments", address)
+    review.get_by_label("only #").check()
+    review.get_by_role("button", name="Regression").click()
+    expect(review.locator(".note.ok")).to_contain_text("regression: 1")
+    assert review.get_by_label("Reason").input_value() == ""  # it was sent
+
+
 def test_who_comments_stays_where_they_were(review) -> None:
     review.get_by_label("Comment on").fill("paid twice?")
     review.get_by_role("button", name="Comment", exact=True).press("Enter")
@@ -162,7 +187,7 @@ def test_what_is_pressed_twice_is_done_once(review) -> None:
     assert Comment.objects.count() == 1
     review.goto("/p/acme/review")
     review.get_by_text("Delete", exact=True).click()
-    review.get_by_role("button", name="Delete this comment").dblclick()  # leads to a whole page
+    review.get_by_role("button", name="Delete this comment").dblclick()
     review.wait_for_timeout(800)
     expect(review.locator(".comment")).to_have_count(0)
     review.get_by_role("button", name="Accept").dblclick()
