@@ -52,7 +52,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("scientific", SCIENTIFIC),
     ("measure", MEASURE),
     ("identifier", rf"\b(?={_NEAR}?\d)(?={_NEAR}?[^\W\d])\w++(?:[-_/.#:]\w\w*+)*+"
-                   r"|\b_*+[^\W_]++(?:_\w\w*+)++|\b[a-z]{2,}+(?:[A-Z][a-z]++)++\b"),
+                   r"|\b_*+[^\W_]++(?:_\w\w*+)++|\b[a-z]{2,}+(?:[A-Z][a-z][a-z]*+)++\b"),
     ("number", rf"(?<![\w.])[-−]?{NUMBER}|{NUMBER}"),
 )  # fmt: skip
 _ANY = "|".join(f"(?P<{name}>{pattern})" for name, pattern in _PATTERNS)

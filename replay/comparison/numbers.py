@@ -61,8 +61,8 @@ _COUNTING = ("st", "nd", "rd", "th", "x")
 """Letters behind a number that say how it counts, and measure nothing."""
 
 AMOUNT = (
-    rf"{_SIGN}(?:{_SYMBOL}|\b(?:{_CODES})) ?[-−]?{NUMBER}{_TIMES_OF_MONEY}?+"
-    rf"|{_SIGN}{NUMBER}{_TIMES_OF_MONEY}?+ ?(?:{_MONEY})"
+    rf"{_SIGN}(?:{_SYMBOL}|\b(?:{_CODES})) ?[-−]?{NUMBER}{_TIMES_OF_MONEY}?"
+    rf"|{_SIGN}{NUMBER}{_TIMES_OF_MONEY}? ?(?:{_MONEY})"
 )
 MEASURE = (
     rf"{_SIGN}{NUMBER}(?:{_TIMES}|(?:°[CF]|[^\W\d_]{{1,3}})(?![-_/#:]?\w)"
@@ -77,15 +77,15 @@ _NAMED = (r"(?i:python|node(?:\.js)?|java|javascript|typescript|ruby|php|django|
           r"|pytorch|tensorflow|numpy|pandas|chrome|firefox|safari|claude|gemini|llama|gpt)\b"
           r"|\b(?:Go|Rust|Swift|Vue)\b|(?<=[a-z,;(] )[A-Z][A-Za-z]{1,30}")  # fmt: skip
 VERSION = (
-    rf"(?=[A-Za-z.§]{{1,32}}+:? ?\d)(?:{_COUNTED}|{_NAMED}) ?\d++(?:\.\d++)++"
+    rf"(?=[A-Za-z.§]{{1,32}}+:? ?\d)(?:{_COUNTED}|{_NAMED}) ?\d++(?:\.\d\d*+)++"
     rf"(?![\w%°]|[-_/:,'’]\w| ?%|{_TIMES_OF_MONEY}| ?(?:{_MONEY})|[ -](?:{_KNOWN})(?!\w))"
 )
 """What counts what has a number and a part of it (`version 1.10`, `Python 3.10`): no zero at its
 end says nothing. Before a unit or a currency it is a number all the same. (Most words have no digit
 behind them, and are left at once.)"""
 _PARTS = re.compile(rf"(?P<before>[^\d]*)(?P<digits>{NUMBER})(?P<after>.*)", re.S)
-_LARGE_FIRST = re.compile(rf"({_TIMES})?+(.*)", re.S)
-_LARGE_MONEY_FIRST = re.compile(rf"({_TIMES_OF_MONEY})?+(.*)", re.S)
+_LARGE_FIRST = re.compile(rf"({_TIMES})?(.*)", re.S)
+_LARGE_MONEY_FIRST = re.compile(rf"({_TIMES_OF_MONEY})?(.*)", re.S)
 
 
 def number(written: str) -> str:

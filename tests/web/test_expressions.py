@@ -14,6 +14,8 @@ SAFE = {
     r"""(?:\.[\w-][\w-]*+)++""",
     r"""(?:[-_/.#:]\w\w*+)*+""",
     r"""(?:_\w\w*+)++""",
+    r"""(?:\.\d\d*+)++""",
+    r"""(?:[A-Z][a-z][a-z]*+)++""",
 }
 """Behind its first character each can fail at a single character only."""
 
@@ -26,3 +28,9 @@ def test_no_group_is_repeated_possessively_but_these() -> None:
     ]
     found = {text for path in sources for text in GROUP.findall(path.read_text())}
     assert found == SAFE
+
+
+def test_what_a_name_stands_for_in_a_pattern_is_repeated_so_only_if_it_is_one_character() -> None:
+    sources = [p for top in ("runs", "replay") for p in (ROOT / top).rglob("*.py")]
+    named = re.compile(r"(?<!\{)\{(\w+)\}[*+?]\+")
+    assert {text for p in sources for text in named.findall(p.read_text())} == {"_KEY"}
