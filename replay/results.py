@@ -133,6 +133,15 @@ def put_off(lease: Lease, row_id: int, **columns: Any) -> bool:
     return _moved(lease, row_id, "put_off", **columns)
 
 
+def not_made(lease: Lease, row_id: int, *, waits: bool) -> bool:
+    """A call that was to be made did not go out; the row waits, unless others of it are out."""
+    move = effect_move("put_off")
+    mine = {"id": row_id, "attempt": lease.attempt, "state": move.sources}
+    told = {"state": move.target} if waits else {}
+    with bulk.single():
+        return statements.change(ReplayEffect, mine, told, add={"calls": -1}) == 1
+
+
 def refuse(lease: Lease, row_id: int, *, code: str, text: str, **columns: Any) -> bool:
     """No answer, and no further call in this go."""
     told = {"error_code": code, "error_text": text, "cause": [f"replayed: {code}"], "summary": ""}

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
 
+from replay.lease import stop
 from replay.modes.air import air
 
 T = TypeVar("T")
@@ -69,6 +70,7 @@ class Flights(Generic[T, R]):
     def __init__(self, parallel: int) -> None:
         self._parallel = max(parallel, 1)
         self._done: queue.SimpleQueue[Landed[T, R] | None] = queue.SimpleQueue()
+        self._is_grounded = False
         self.count = 0
         self.places = 0
 
@@ -91,9 +93,19 @@ class Flights(Generic[T, R]):
         """Let others have the places that no call was started in."""
         air.let_go(self)
 
+    def ground(self) -> None:
+        """Make no call any more that only stands by: it lands with Grounded."""
+        if not self._is_grounded:
+            self._is_grounded = True
+            air.look()
+
     def end(self) -> None:
-        """No call is started any more; those in the air come down by themselves."""
+        """No call is made any more; those in the air come down by themselves."""
+        self.ground()
         air.leave(self)
+
+    def _is_wanted(self) -> bool:
+        return not self._is_grounded and not stop.is_told
 
     def start(self, tag: T, work: Callable[[], R]) -> None:
         """Do `work` on a thread of the crew, in a place that was there for it."""
@@ -104,7 +116,8 @@ class Flights(Generic[T, R]):
     def _fly(self, tag: T, work: Callable[[], R]) -> None:
         landed: Landed[T, R]
         try:
-            landed = Landed(tag, work())
+            with air.flight(self._is_wanted):
+                landed = Landed(tag, work())
         except Exception as error:
             landed = Landed(tag, None, error)
         air.give_back()

@@ -33,6 +33,7 @@ from replay.ignore_rules.rule import of_effect
 from replay.lease import Lease, Stopped, stop
 from replay.models import MESSAGE, CallState, ReplayEffect, ReplaySample
 from replay.modes import samples
+from replay.modes.air import Grounded
 from replay.modes.exchanged import exchanged, price
 from replay.modes.flights import Flights, Landed
 from replay.modes.provider_now import ProviderNow
@@ -188,6 +189,8 @@ class _Asking:
             self.spent = self.spent or self.asked.follow()
             if stop.is_told:
                 self._wind_up()
+            if self._is_settled():
+                self.flights.ground()
             while self.flights.has_room and self._is_due() and not self._is_settled():
                 if not self._launch_next():
                     break
@@ -355,6 +358,9 @@ class _Asking:
 
     def _land(self, landed: Landed[_Flight, Result]) -> None:
         """Store what came; one that cannot be stored takes no other down with it."""
+        if isinstance(landed.error, Grounded):
+            self._not_made(landed.tag)
+            return
         result, waiting = landed.result, landed.tag.waiting
         # A provider that answered by an error bills nothing; without any status nobody knows.
         billed = result is None or result.status is None or result.status < 400
@@ -366,6 +372,14 @@ class _Asking:
             self._failed(waiting, _Broken(error, "unstorable"))
         if waiting.failed is not None and not waiting.flying:
             self._tell(waiting, waiting.failed)
+
+    def _not_made(self, flight: _Flight) -> None:
+        """A call that stood by when no more were wanted: nothing went out."""
+        waiting = flight.waiting
+        self._settle(flight.admitted, None, billed=False)
+        waiting.flying -= 1
+        waiting.row.calls -= 1
+        results.not_made(self.lease, waiting.row.pk, waits=not waiting.flying)
 
     def _take(self, waiting: _Waiting, landed: Landed[_Flight, Result]) -> None:
         result = landed.result

@@ -56,4 +56,6 @@ class ProviderNow:
 
     def _gate(self) -> limits.Gate | None:
         seconds = settings.REPLAY_CALL_TIMEOUT_SECONDS
+        if settings.WORKER_PARALLEL_CALLS:  # one that stands by waits for the end of another
+            seconds *= 2
         return limits.gate_of(self._replay.project_id, self.provider.name, self._replay.pk, seconds)

@@ -11,12 +11,13 @@ import pytest
 from django.db import connections
 from hypothesis import given
 from hypothesis import strategies as st
+from workers import until
 
 from replay import jobs
-from replay.lease import Lost
-from replay.models import Replay
+from replay.lease import Lost, stop
+from replay.models import Replay, ReplayEffect
 from replay.modes import prompt
-from replay.modes.air import Air
+from replay.modes.air import Air, Grounded
 from replay.questions import read_question
 from replay.start import start
 
@@ -39,7 +40,7 @@ def air(settings):
 
     def make(most: int) -> Air:
         settings.WORKER_PARALLEL_CALLS = most
-        return Air()
+        return Air(standing_by=0)
 
     return make
 
@@ -70,6 +71,33 @@ def test_without_a_bound_there_is_always_room(air):
     assert none.take(some, 100) == 100
 
 
+def test_one_that_stands_by_goes_out_when_another_has_landed_or_not_at_all(air):
+    one, wanted = air(1), threading.Event()
+    wanted.set()
+    went_out, landed = threading.Event(), threading.Event()
+
+    def stand_by() -> str:
+        try:
+            with one.flight(wanted.is_set):
+                went_out.set()
+        except Grounded:
+            return "grounded"
+        finally:
+            landed.set()
+        return "made"
+
+    with ThreadPoolExecutor(1) as pool:
+        with one.flight(lambda: True):
+            made = pool.submit(stand_by)
+            assert not went_out.wait(0.2)
+        assert made.result(10) == "made"
+        with one.flight(lambda: True):
+            not_made = pool.submit(stand_by)
+            wanted.clear()
+            one.look()
+            assert not_made.result(10) == "grounded"
+
+
 STEPS = st.lists(st.tuples(st.sampled_from(["take", "use", "end", "leave"]), st.integers(0, 3)))
 
 
@@ -77,7 +105,7 @@ STEPS = st.lists(st.tuples(st.sampled_from(["take", "use", "end", "leave"]), st.
 def test_no_place_is_lost_and_none_too_many_is_given(most, steps):
     from django.test import override_settings
 
-    air, all_of_them = Air(), [Replaying() for _ in range(4)]
+    air, all_of_them = Air(standing_by=0), [Replaying() for _ in range(4)]
     waits: set[Replaying] = set()
     with override_settings(WORKER_PARALLEL_CALLS=most):
         for step, number in steps:
@@ -164,6 +192,37 @@ def test_a_replay_that_breaks_off_keeps_no_place(queue, provider, settings, monk
     waits_for_ever.start()
     assert together([whole])[0].status == "succeeded"
     waits_for_ever.cancel()
+
+
+def cancel_it(replay: Replay) -> None:
+    jobs.cancel(replay)
+
+
+def end_the_process(replay: Replay) -> None:
+    stop.tell(grace_seconds=5)
+
+
+@pytest.mark.parametrize(("act", "status"), [(cancel_it, "cancelled"), (end_the_process, "queued")])
+def test_calls_that_stand_by_when_a_replay_is_stopped_are_not_made(
+    queue, provider, settings, act, status
+):
+    settings.WORKER_PARALLEL_CALLS = 1
+    fake = provider({"delay_ms": 700, "answer": {"text": "ok"}})
+    [replay] = queue(1)
+    with ThreadPoolExecutor(1) as pool:
+        doing = pool.submit(together, [replay])
+        rows = ReplayEffect.objects.filter(replay=replay)
+        until(lambda: fake.asked and rows.filter(state="in_flight").count() == 3)
+        try:
+            act(replay)
+            doing.result(30)
+        finally:
+            stop.clear()
+    replay.refresh_from_db()
+    states = Counter(rows.values_list("state", "calls"))
+    asked = len(fake.asked)
+    assert (replay.status, fake.peak) == (status, 1)
+    assert states == {("answered", 1): asked, ("pending", 0): 8 - asked} and asked < 4
 
 
 def give_up(pk: int) -> None:
