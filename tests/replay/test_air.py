@@ -146,15 +146,16 @@ def queue(transactional_db, store, read_log, rung):
     return make
 
 
+def do(replay: Replay) -> None:
+    """On a thread of its own."""
+    try:
+        jobs.run_job(replay.public_id)
+    finally:
+        connections.close_all()
+
+
 def together(replays: list[Replay]) -> list[Replay]:
     """Done at once, each on a thread of its own."""
-
-    def do(replay: Replay) -> None:
-        try:
-            jobs.run_job(replay.public_id)
-        finally:
-            connections.close_all()
-
     with ThreadPoolExecutor(len(replays)) as pool:
         list(pool.map(do, replays))
     return list(Replay.objects.filter(pk__in=[one.pk for one in replays]))
@@ -210,7 +211,7 @@ def test_calls_that_stand_by_when_a_replay_is_stopped_are_not_made(
     fake = provider({"delay_ms": 700, "answer": {"text": "ok"}})
     [replay] = queue(1)
     with ThreadPoolExecutor(1) as pool:
-        doing = pool.submit(together, [replay])
+        doing = pool.submit(do, replay)
         rows = ReplayEffect.objects.filter(replay=replay)
         until(lambda: fake.asked and rows.filter(state="in_flight").count() == 3)
         try:
