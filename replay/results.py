@@ -11,7 +11,8 @@ from itertools import islice
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import Count, F, OuterRef, Subquery
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from replay.comparison.differences import Difference
@@ -154,13 +155,19 @@ def _over(lease: Lease, stored: bool) -> bool:
     return stored
 
 
+def _came() -> Any:
+    """How many samples of a row are stored."""
+    there = ReplaySample.objects.filter(row=OuterRef("pk")).order_by().values("row")
+    return Coalesce(Subquery(there.annotate(count=Count("pk")).values("count")), 0)
+
+
 def renew(replays: Sequence[int], attempts_per_call: int) -> int:
     """Let everything without an answer be asked again, with a fresh allowance of calls."""
     move = effect_move("renew")
     rows = ReplayEffect.objects.filter(replay__in=replays, state__in=move.sources)
     return rows.update(
         state=move.target,
-        calls_allowed=F("calls") + attempts_per_call * F("samples"),
+        calls_allowed=F("calls") + attempts_per_call * (F("samples") - _came()),
         difference="",
         ignored_difference="",
         ignored_by=[],

@@ -11,12 +11,12 @@ from runs.models import Effect
 AT_ONCE = 200
 _ASKED = ("id", "replay_id", "effect_id", "seq", "state", "attempt", "calls", "calls_allowed",
           "samples")  # fmt: skip
-_OPEN = (CallState.PENDING.value, CallState.IN_FLIGHT.value, CallState.INTERRUPTED.value)
+OPEN = (CallState.PENDING.value, CallState.IN_FLIGHT.value, CallState.INTERRUPTED.value)
 
 
 def to_ask(replay_id: int) -> list[ReplayEffect]:
     """The rows of a replay that have no answer and may be asked, in order."""
-    found = statements.objects(ReplayEffect, _ASKED, order="seq", replay_id=replay_id, state=_OPEN)
+    found = statements.objects(ReplayEffect, _ASKED, order="seq", replay_id=replay_id, state=OPEN)
     return with_effects(found)
 
 

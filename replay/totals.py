@@ -176,4 +176,4 @@ def left_to_ask(replay: Replay) -> dict[str, int]:
     rows = max(replay.total - answered, 0)
     calls = rows * times - there.exclude(row__state=CallState.ANSWERED).count()
     tries = int(replay.plan.get("calls", {}).get("attempts_per_call", 0))
-    return {"calls": calls if tries else 0, "at_most": rows * times * tries}
+    return {"calls": calls if tries else 0, "at_most": calls * tries}

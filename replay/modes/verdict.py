@@ -11,6 +11,7 @@ from replay.models import CallState, Replay, ReplayEffect, ReplaySample
 from replay.outcome import Outcome
 from replay.questions import Controls
 from replay.results import KEPT_MISMATCHES
+from replay.rows import OPEN
 from replay.totals import columns_of, sums_of
 from runs.prepared import prepared
 
@@ -26,7 +27,9 @@ def verdict(lease: Lease) -> Outcome:
     if not failed and not open_calls:
         return Outcome("succeed", columns)
     if open_calls:
-        text = f"{open_calls} of {sums['rows']} calls were not asked."
+        began = ReplaySample.objects.filter(row__replay=replay, row__state__in=OPEN).exists()
+        to_the_end = " to the end" if began else ""
+        text = f"{open_calls} of {sums['rows']} calls were not asked{to_the_end}."
         if Controls.of_json(replay.controls).strict and columns["changed"]:
             text = f"Stopped at the first answer that differs: {text}"
             return Outcome("part", columns, "stopped_at_difference", text)

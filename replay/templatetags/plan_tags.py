@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
 from typing import Any
 
 from django import template
@@ -18,8 +19,8 @@ _NAMES = {"max_tokens": "most tokens out", "system": "system text", "message": "
 _LIMITS = {
     "parallel": "{:,} at once",
     "per_minute": "{:,} a minute",
-    "replay_budget": "${:,.2f} a replay",
-    "day_budget": "${:,.2f} a day",
+    "replay_budget": "${:f} a replay",
+    "day_budget": "${:f} a day",
 }
 
 
@@ -95,7 +96,12 @@ def lane(family: str) -> str:
 @register.filter
 def limits_told(limits: Mapping[str, Any]) -> str:
     """The limits of a provider in one line."""
-    return ", ".join(_LIMITS[name].format(limits[name]) for name in _LIMITS if name in limits)
+    return ", ".join(_limit(name, limits[name]) for name in _LIMITS if name in limits)
+
+
+def _limit(name: str, number: Any) -> str:
+    budget = name.endswith("_budget")
+    return _LIMITS[name].format(Decimal(str(number)).normalize() if budget else number)
 
 
 @register.filter

@@ -28,6 +28,7 @@ from replay.models import (
 from replay.modes import samples
 from replay.questions import MAX_SAMPLES
 from replay.review.models import Divergence
+from replay.rows import OPEN
 from replay.totals import left_to_ask, samples_so_far, so_far
 from replay.views.access import get_replay_or_404
 from runs.accounts.models import Role
@@ -102,11 +103,19 @@ def replay_detail(request: HttpRequest, slug: str, replay_id: str) -> HttpRespon
         context["left"] = left_to_ask(replay)
     context |= {"is_sampled": sampled, "progress": sampled or (replay.done, replay.total)}
     if target == "live":
-        context["moved"] = context["row"] and context["row"].state != request.GET.get("state")
+        context["moved"] = _has_moved(replay, context["row"], request.GET.get("state"))
         status = STOP_POLLING if replay.is_final else 200
         return render(request, "replay/replay_detail.html#news", context, status=status)
     context |= {"again": again(replay), **told(request.GET, PlaceForm.base_fields)}
     return render(request, "replay/replay_detail.html", context)
+
+
+def _has_moved(replay: Replay, row: ReplayEffect | None, before: str | None) -> bool:
+    """Whether the selected row is another than the page shows; what was open when the replay ended
+    is not asked any more."""
+    if row is None:
+        return False
+    return row.state != before or (replay.is_final and row.state in OPEN)
 
 
 def _rows(replay: Replay, place: Place) -> dict[str, Any]:

@@ -78,6 +78,22 @@ def test_a_replays_budget_stops_it_and_what_was_answered_stays(own, replay):
     assert (states(done), done.cost) == (["answered", "pending"], EACH)
 
 
+def test_a_replay_that_ends_says_of_an_open_call_that_nobody_asks_it(own, replay, admin):
+    own(parallel=1, replay_budget=EACH)
+    done = replay()
+    left = ReplayEffect.objects.get(replay=done, state="pending")
+    live = {"HX-Request": "true", "HX-Target": "live"}
+    address = f"/p/acme/replays/{done.public_id}?at={left.seq}&state=pending"
+    assert "Not asked.</div>" in admin.get(address, headers=live).content.decode()
+
+
+def test_the_plan_tells_small_budgets(own, run, admin):
+    own(parallel=1, replay_budget="0.0001", day_budget="12.50")
+    address = f"/p/acme/runs/{run.external_id}/replay?model=acme:gpt-4o"
+    told = "1 at once, $0.0001 a replay, $12.5 a day"
+    assert told in admin.get(address).content.decode()
+
+
 def test_a_call_nobody_asked_again_says_so(own, replay, admin):
     own(parallel=1, replay_budget=EACH)
     done = replay()

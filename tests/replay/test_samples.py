@@ -197,7 +197,9 @@ def test_strict_stops_when_a_call_is_through(run, provider):
     assert (replay.rows.get().spread, len(fake.asked)) == ({"facts": 2}, 2)
 
 
-def test_samples_of_a_call_that_was_not_asked_to_its_end_are_in_the_sums(run, provider, settings):
+def test_samples_of_a_call_that_was_not_asked_to_its_end_are_in_the_sums(
+    run, provider, settings, member_client
+):
     """Three of the first call and one of the second are out; then the first is through, and
     differs."""
     settings.REPLAY_PARALLEL_CALLS = 4
@@ -218,6 +220,15 @@ def test_samples_of_a_call_that_was_not_asked_to_its_end_are_in_the_sums(run, pr
         False,
     )
     assert replay.original_input_tokens == came * 1000
+    assert "1 of 2 calls were not asked to the end." in replay.error_text
+    page = member_client.get(f"/p/acme/replays/{replay.public_id}?at=2").text
+    assert f"{came - 3} of 3 samples came. It was not asked again." in page
+    assert "The first of the worst answers" not in page
+    left = 6 - came
+    assert f"at most {left * 4} with every retry" in page
+    assert jobs.retry(replay)
+    row = replay.rows.get(seq=2)
+    assert row.calls_allowed - row.calls == left * 4
 
 
 def test_the_page_steps_through_samples(run, provider, member_client, settings):
