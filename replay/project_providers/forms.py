@@ -53,6 +53,8 @@ class ProviderForm(PageForm):
             del self.fields["name"]
             if row.sealed:
                 self.fields["key"].help_text = "Left empty, the sealed one stays."
+        if self.is_bound and self.data.get("key"):  # shown again only where something is wrong
+            self.fields["key"].help_text = "Type it again: a form that is refused keeps no key."
 
     def sent(self, name: str = "") -> dict[str, Any]:
         """What was entered, as `keeping.read` takes it."""

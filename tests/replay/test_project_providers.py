@@ -53,6 +53,14 @@ def test_a_sealed_key_is_nowhere_to_be_read(put, api, admin, caplog):
     assert SECRET not in caplog.text and SECRET not in repr(catalog_of(row_of().project_id))
 
 
+def test_a_refused_form_says_that_its_key_is_to_be_typed_again(admin):
+    form = {"kind": "compatible", "name": "Bad Name!", "base_url": "http://127.0.0.1:9/v1"}
+    told = "Type it again: a form that is refused keeps no key."
+    page = admin.post(PAGE, {**form, "key": SECRET}).content.decode()
+    assert told in page and SECRET not in page
+    assert told not in admin.post(PAGE, form).content.decode()
+
+
 def test_the_sealed_key_is_what_is_sent(put, api, fake):
     put(base_url=fake.openai_base_url)
     tried = api("POST", f"{API}/acme/test", b'{"model": "m"}').json()
