@@ -109,12 +109,13 @@ def mildest(
 def _told(found: Comparison, baseline: Baseline | None) -> tuple[Comparison, Baseline | None]:
     if baseline is None:
         return found, None
+    if found.difference.is_change:  # without who accepted what: it would read as accepted itself
+        differs = f"differs from baseline: {found.summary or found.difference.label}"
+        return replace(found, summary=differs), baseline
     why = f": {baseline.reason}" if baseline.reason else ""
-    summary = f"accepted by {baseline.signed}{why}"
-    as_what = "differs from baseline" if found.difference.is_change else "same as baseline"
-    tells = found.difference.is_change or found.ignored is not None
-    said = f"; {found.summary}" if tells and found.summary else ""
-    return replace(found, summary=f"{as_what}{said}, {summary}"), baseline
+    said = f"; {found.summary}" if found.ignored is not None and found.summary else ""
+    told = f"same as baseline{said}, accepted by {baseline.signed}{why}"
+    return replace(found, summary=told), baseline
 
 
 def keep(event: ReviewEvent, only: Collection[int] | None = None) -> int:

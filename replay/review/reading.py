@@ -291,3 +291,9 @@ def baselines(project_id: int) -> QuerySet[Baseline]:
     """Accepted answers, newest first."""
     found = Baseline.objects.filter(project_id=project_id, run__deleted_at=None)
     return found.select_related("run", "divergence").order_by("-pk")
+
+
+def model_accepted(baseline: Baseline) -> str:
+    """Who gave an accepted answer, as `provider:model`."""
+    found = Divergence.objects.select_related("replay").only("replay__provider", "replay__model")
+    return found.get(pk=baseline.divergence_id).replay.candidate

@@ -213,11 +213,12 @@ def _times(row: ReplayEffect, came: Answered | None) -> int:
 
 @register.simple_tag
 def pair_figures(row: ReplayEffect, came: Answered) -> str:
-    """What an answer took beside the recorded one."""
+    """What an answer took beside the recorded one, also where a baseline stands beside it."""
+    of_what = ", recorded → replayed" if came.baseline_id else ""
     told = (
-        ("Cost", row_cost(row, came)),
-        ("Latency", row_latency(row, came)),
-        ("Tokens", row_tokens(row, came)),
+        (f"Cost{of_what}", row_cost(row, came)),
+        (f"Latency{of_what}", row_latency(row, came)),
+        (f"Tokens{of_what}", row_tokens(row, came)),
     )
     return figures_told(told)
 

@@ -13,7 +13,7 @@ from django.utils.safestring import mark_safe
 from replay.comparison.differences import Difference
 from replay.review import reading
 from replay.review.deciding import by_rule
-from replay.review.models import Cluster, Divergence, EventKind, ReviewEvent, State
+from replay.review.models import Baseline, Cluster, Divergence, EventKind, ReviewEvent, State
 from replay.templatetags.replay_tags import CLASS_TONES
 from runs.addresses import address_of
 from runs.comments.names import shown_name
@@ -70,6 +70,11 @@ def state_label(divergence: Divergence) -> str:
     tone = STATE_TONES.get(State(divergence.state), "muted")
     gone = "" if divergence.is_current else ", then answered anew"
     return format_html('<span class="tag {}">{}{}</span>', tone, divergence.state, gone)
+
+
+@register.filter
+def model_accepted(baseline: Baseline) -> str:
+    return reading.model_accepted(baseline)
 
 
 @register.simple_tag(takes_context=True)
