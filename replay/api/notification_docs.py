@@ -92,7 +92,9 @@ class BoundOut(serializers.Serializer[Any]):
     dollars = serializers.FloatField(allow_null=True)
     least_runs = serializers.IntegerField(allow_null=True)
     seen = serializers.JSONField(allow_null=True, help_text="The figures of the last look.")
-    told_at = serializers.DateTimeField(allow_null=True)
+    told_at = serializers.DateTimeField(
+        allow_null=True, help_text="When a webhook was last told of it; null while none was."
+    )
 
 
 class BoundsOut(serializers.Serializer[Any]):

@@ -7,7 +7,7 @@ the next one comes after `EVERY`, or after so long that looking takes a fiftieth
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
@@ -21,7 +21,7 @@ from django.utils import timezone
 
 from replay.notifications.events import dollars
 from replay.notifications.kinds import Kind
-from replay.notifications.models import Bound, Measure, Window
+from replay.notifications.models import Bound, Measure, Webhook, Window
 from replay.notifications.outbox import listening, put
 from runs import bulk
 from runs.messages.loose import clean
@@ -210,12 +210,19 @@ def _may_tell(bound: Bound, now: datetime) -> bool:
 
 
 def _tell(bound: Bound, mine: QuerySet[Bound], look: Look, now: datetime) -> None:
+    """Tell whoever is there; where nobody is, it is not told, and so will be once somebody is."""
     kind = KIND[Measure(bound.measure)]
     with bulk.turn():
-        if mine.update(over_since=now, told_at=now):
-            hooks = listening(bound.project_id, kind)
+        hooks = listening(bound.project_id, kind)
+        if hooks and mine.update(over_since=now, told_at=now):
             key = f"bound:{bound.pk}:{now.isoformat()}"
             put(hooks, kind, key, _data(bound, look, now))
+
+
+def unheard(hooks: Iterable[Webhook]) -> set[Measure]:
+    """What nobody would be told of who is among these."""
+    heard = {name for hook in hooks if hook.is_active for name in hook.events}
+    return {measure for measure, kind in KIND.items() if kind not in heard}
 
 
 def _data(bound: Bound, look: Look, now: datetime) -> dict[str, Any]:

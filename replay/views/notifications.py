@@ -85,10 +85,12 @@ def _overview(
     bound_form: BoundForm,
     status: int = 200,
 ) -> HttpResponse:
+    hooks = list(Webhook.objects.filter(project=me.project).order_by("pk"))
     context = {
         "form": form,
         "bound_form": bound_form,
-        "hooks": list(Webhook.objects.filter(project=me.project).order_by("pk")),
+        "hooks": hooks,
+        "unheard": bounds.unheard(hooks),
         "bounds": list(Bound.objects.filter(project=me.project).order_by("pk")),
     }
     return render(request, "project/notifications.html", context, status=status)

@@ -310,6 +310,34 @@ def test_cost_is_told_once_a_day(hook, project, clock):
     assert [data["since"][:10] for data in told("cost.over_bound")] == ["2026-11-30", "2026-12-01"]
 
 
+@pytest.mark.parametrize(
+    ("sent", "kind"),
+    [
+        ({"measure": "cost", "dollars": 1}, "cost.over_bound"),
+        ({"measure": "error_rate", "share": 0, "least_runs": 1}, "error_rate.over_bound"),
+    ],
+)
+def test_nobody_is_told_until_somebody_is_there(hook, project, clock, admin, api, sent, kind):
+    def said() -> tuple[bool, bool, bool]:
+        page = admin.get("/p/acme/settings/notifications").text
+        nobody = f"Nobody is there to tell: no active webhook has <code>{kind}</code>" in page
+        [bound] = api("GET", "/api/v1/bounds").json()["results"]
+        return nobody, "last told" in page, bound["told_at"] is not None
+
+    kept(project, **sent)
+    ran(project, 1, cost=5, status="failed")
+    for nobody in ({"is_active": False}, {"is_active": True, "events": ["replay.finished"]}):
+        Webhook.objects.update(**nobody)
+        clock(NOW + timedelta(minutes=len(nobody)))
+        look()
+        assert (told(kind), said()) == ([], (True, False, False))
+    Webhook.objects.update(events=[kind])
+    for minute in (3, 4):
+        clock(NOW + timedelta(minutes=minute))
+        look()
+        assert (len(told(kind)), said()) == (1, (False, True, True))
+
+
 def test_of_two_who_look_at_once_one_does(hook, project, clock):
     bound = kept(project, measure="cost", dollars=1)
     ran(project, 1, cost=5)
