@@ -167,11 +167,13 @@ FIGURES = ("effects", "duration", "tokens", "cost")
 
 
 def _below(run: Run) -> str:
-    """What stands under the title: why it failed, or what waits for review, and comments."""
+    """What stands under the title: why it failed, what waits for review, and comments."""
+    said = _trouble(run)
+    if run.to_review:
+        said += f'<small class="warn">{plural(run.to_review, "divergence")} to review</small>'
     if run.comment_count:
-        said = f'<small class="muted">{plural(run.comment_count, "comment")}</small>'
-        return f"{_trouble(run)}{said}"
-    return _trouble(run)
+        said += f'<small class="muted">{plural(run.comment_count, "comment")}</small>'
+    return said
 
 
 def _trouble(run: Run) -> str:
@@ -180,9 +182,6 @@ def _trouble(run: Run) -> str:
         return f'<small class="bad">{escape(clean(run.error_text))}{place}</small>'
     if run.error_count:
         return f'<small class="bad">{plural(run.error_count, "failed effect")}</small>'
-    if run.to_review:
-        said = f"{plural(run.to_review, 'divergence')} to review"
-        return f'<small class="warn">{said}</small>'
     return ""
 
 

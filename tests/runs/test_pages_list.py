@@ -158,6 +158,23 @@ def test_every_component_is_shown_on_one_page(member_client) -> None:
     assert [part for part in parts if part not in page.text] == []
 
 
+@pytest.mark.parametrize("query", ["", "?review=yes"])
+@pytest.mark.parametrize(
+    ("failed", "said"),
+    [
+        ({"error_count": 6}, "6 failed effects"),
+        ({"error_text": "rate limit", "error_seq": 3, "error_count": 1}, "rate limit at #3"),
+    ],
+)
+def test_a_failure_hides_nothing_that_waits_for_review(
+    member_client, project, query, failed, said
+) -> None:
+    ingest.accept_run(project, factories.run("r1", factories.tool(1)))
+    Run.objects.update(to_review=2, comment_count=1, **failed)
+    row = cells(member_client.get(f"/p/acme/runs{query}").text, "r1")[2]
+    assert row.endswith(f"{said}2 divergences to review1 comment")
+
+
 def test_values_offered_are_those_of_the_project(member_client, load_log) -> None:
     load_log("refund-memory", agent="refund")
     assert 'value="refund"' in member_client.get("/p/acme/filters/agent").text
