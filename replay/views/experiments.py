@@ -17,6 +17,7 @@ from django.views.decorators.vary import vary_on_headers
 from replay import jobs
 from replay.api.experiments import exported
 from replay.comparison.differences import Difference
+from replay.experiments.again import left_to_ask
 from replay.experiments.gate import read_gate
 from replay.experiments.matrix import CLASS_CHOICES, SORTS, STATUS_CHOICES, Picked, window
 from replay.experiments.models import ExperimentRun
@@ -111,6 +112,8 @@ def experiment_detail(request: HttpRequest, slug: str, experiment_id: str) -> Ht
     if not found.columns:  # made before experiments had rows and columns
         return redirect(f"/p/{slug}/replays?experiment={experiment.public_id}")
     context = {"experiment": experiment, "found": found, **_matrix(request, found), **_gate(found)}
+    if found.is_finished and found.unanswered:
+        context["left"] = left_to_ask(found)
     if request.headers.get("HX-Request") and request.headers.get("HX-Target") == "live":
         status = STOP_POLLING if found.is_finished else 200
         return render(request, "replay/experiment.html#news", context, status=status)

@@ -191,11 +191,41 @@ def test_the_page_is_few_queries(finished, member_client, django_assert_max_num_
         member_client.get(finished)
 
 
+def test_a_retry_says_how_many_calls_it_makes(
+    store, provider, call, page, member_client, settings, django_assert_max_num_queries
+):
+    settings.REPLAY_CALL_ATTEMPTS, settings.REPLAY_PARALLEL_CALLS = 2, 1
+    no = {"answer": {"error": {"status": 400, "message": "no"}}}
+    fake = provider({"when": {"model": "b"}, "times": 3, "answer": {"text": "Hello"}},
+                    {"when": {"model": "b"}, "times": 3, **no},
+                    {"answer": {"text": "Hello"}})  # fmt: skip
+    for name in ("r1", "r2"):
+        store(factories.log(*(factories.completion(n, f"Hi {name} {n}") for n in (1, 2))), name)
+    candidates = [{"model": "openai:a"}, {"model": "openai:b", "samples": 2}]
+    _, made = call("POST", "experiments", runs=["r1", "r2"], candidates=candidates)
+    path = f"/p/acme/experiments/{made['id']}"
+    run_all()  # of b: one call answered twice, one once, two never
+    with django_assert_max_num_queries(25):
+        shown = page(path)
+    assert "Ask 5 calls of 2 replays again" in shown
+    assert "at most 12 with every retry" in shown
+    before = len(fake.asked)
+    member_client.post(f"{path}/retry")
+    run_all()
+    assert len(fake.asked) == before + 5
+    assert "again" not in page(path).partition('id="doing"')[2].partition("</span>")[0]
+
+
+def run_all() -> None:
+    for replay in Replay.objects.filter(status="queued").order_by("pk"):
+        jobs.run_job(replay.public_id)
+
+
 def test_stop_and_ask_again(experiment, member_client):
     path = f"/p/acme/experiments/{experiment.public_id}"
     member_client.post(f"{path}/cancellation")
     assert set(Replay.objects.values_list("status", flat=True)) == {"cancelled"}
-    assert b"Ask 4 again" in member_client.get(path).content
+    assert b"Ask 4 calls of 4 replays again" in member_client.get(path).content
     member_client.post(f"{path}/retry")
     assert set(Replay.objects.values_list("status", flat=True)) == {"queued"}
 
