@@ -44,4 +44,5 @@ def left_to_ask(found: Summary) -> Left:
     for candidate, count, total in planned:
         replays += count
         asked += max(total - answered.get(candidate, 0), 0) * times.get(candidate, 1)
-    return Left(replays, max(asked - there, 0), asked * settings.REPLAY_CALL_ATTEMPTS)
+    calls = max(asked - there, 0)
+    return Left(replays, calls, calls * settings.REPLAY_CALL_ATTEMPTS)

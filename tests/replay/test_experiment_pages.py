@@ -208,7 +208,7 @@ def test_a_retry_says_how_many_calls_it_makes(
     with django_assert_max_num_queries(25):
         shown = page(path)
     assert "Ask 5 calls of 2 replays again" in shown
-    assert "at most 12 with every retry" in shown
+    assert "at most 10 with every retry" in shown
     before = len(fake.asked)
     member_client.post(f"{path}/retry")
     run_all()
