@@ -15,6 +15,7 @@ from django.conf import settings
 Lane = tuple[int, str]
 """A project and the name of its provider."""
 MOST_TURNED_AWAY = 1000
+NOBODY: Counter[Lane] = Counter()
 
 
 class Lanes:
@@ -41,29 +42,22 @@ class Lanes:
             if not self._busy[lane]:
                 del self._busy[lane]
 
-    def full(self, project_id: int) -> list[str]:
-        """The providers of a project that are in a lane without room."""
-        with self._lock:
-            mine = [lane for lane in self._busy if lane[0] == project_id]
-            return [lane[1] for lane in mine if self._room(lane) < 1]
-
     def let_in(self) -> list[str]:
         """Those turned away for whom there is room now, the first of each lane first."""
         with self._lock:
             found: list[str] = []
             promised: Counter[Lane] = Counter()
             for name, lane in self._turned_away.items():
-                if self._room(lane) > promised[lane]:
+                if self._room(lane, promised) > 0:
                     promised[lane] += 1
                     found.append(name)
             for name in found:
                 del self._turned_away[name]
             return found
 
-    def _room(self, lane: Lane) -> int:
-        threads = settings.CELERY_WORKER_CONCURRENCY
-        of_all = max(threads - 1, 1) - self._busy.total()
-        return min(of_all, max(threads - 2, 1) - self._busy[lane])
+    def _room(self, lane: Lane, promised: Counter[Lane] = NOBODY) -> int:
+        threads, taken = settings.CELERY_WORKER_CONCURRENCY, self._busy + promised
+        return min(max(threads - 1, 1) - taken.total(), max(threads - 2, 1) - taken[lane])
 
 
 lanes = Lanes()

@@ -45,18 +45,16 @@ def take_turn(public_id: str) -> None:
 def _turn(public_id: str) -> str | None:
     """What of its experiment waits at the end of the turn."""
     until = time.monotonic() + TURN_SECONDS
-    named = _named(public_id)
-    if named is None:
-        return None
-    lease = _do(named)
-    while named.experiment and not stop.is_told and (lease is None or lease.ended):
-        waiting = _next_beside(named)
-        if waiting is None or time.monotonic() >= until:
-            return waiting
-        named = _named(waiting)
-        if named is None:
+    turned_away: set[str] = set()
+    name: str | None = public_id
+    while name is not None and (named := _named(name)) is not None:
+        lease = _do(named, turned_away)
+        goes_on = lease is None or lease.ended
+        if named.experiment is None or stop.is_told or not goes_on:
             return None
-        lease = _do(named)
+        name = _next_beside(named, turned_away)
+        if time.monotonic() >= until:
+            return name
     return None
 
 
@@ -66,13 +64,14 @@ def _named(public_id: str) -> _Named | None:
     return _Named(public_id, *found) if found else None
 
 
-def _do(named: _Named) -> Lease | None:
-    """From claim to finish, in its provider's lane; None when there was nothing to claim or no
-    room."""
+def _do(named: _Named, turned_away: set[str]) -> Lease | None:
+    """From claim to finish, in its provider's lane; None when there was nothing to claim, or no
+    room: then its provider was `turned_away`."""
     if not named.provider:
         return jobs.do(named.public_id)
     lane = named.project, named.provider
     if not lanes.enter(lane, named.public_id):
+        turned_away.add(named.provider)
         return None
     try:
         return jobs.do(named.public_id)
@@ -80,11 +79,11 @@ def _do(named: _Named) -> Lease | None:
         lanes.leave(lane)
 
 
-def _next_beside(named: _Named) -> str | None:
+def _next_beside(named: _Named, turned_away: set[str]) -> str | None:
     """What a worker takes after a replay: another of the same run, whose calls it has read; else of
-    the first run that nobody works on. None whose provider's lane is full."""
+    the first run that nobody works on. None of a provider that was turned away in this turn."""
     assert named.experiment is not None
-    full = lanes.full(named.project)
+    full = sorted(turned_away)
     found = (
         _of_run(named.experiment, named.run, *full)
         or _of_idle_run(named.experiment, *full)

@@ -109,9 +109,13 @@ class Flights(Generic[T, R]):
 
     def start(self, tag: T, work: Callable[[], R]) -> None:
         """Do `work` on a thread of the crew, in a place that was there for it."""
-        self.count += 1
         air.use(self)
-        _crew.do(partial(self._fly, tag, work))
+        try:
+            _crew.do(partial(self._fly, tag, work))
+        except RuntimeError:  # the machine has no further thread
+            air.give_back()
+            raise
+        self.count += 1
 
     def _fly(self, tag: T, work: Callable[[], R]) -> None:
         landed: Landed[T, R]

@@ -24,8 +24,6 @@ def of_four(settings) -> Lanes:
 def test_one_provider_has_all_threads_but_two_and_all_together_all_but_one(of_four):
     assert [of_four.enter(HUNG, name) for name in "abc"] == [True, True, False]
     assert [of_four.enter(OTHER, name) for name in "de"] == [True, False]
-    assert sorted(of_four.full(1)) == ["hung", "other"]
-    assert of_four.full(2) == []
 
 
 def test_who_was_turned_away_is_let_in_when_there_is_room_the_first_first(of_four):
@@ -37,6 +35,15 @@ def test_who_was_turned_away_is_let_in_when_there_is_room_the_first_first(of_fou
     assert of_four.enter(HUNG, "c")
     of_four.leave(HUNG)
     of_four.leave(HUNG)
+    assert of_four.let_in() == ["d"]
+
+
+def test_no_more_are_let_in_than_there_is_room_for_of_all(of_four):
+    for name in "abc":
+        of_four.enter((int(name, 16), "hung"), name)
+    for name in "def":
+        of_four.enter((int(name, 16), "hung"), name)
+    of_four.leave((0xA, "hung"))
     assert of_four.let_in() == ["d"]
 
 
@@ -115,3 +122,30 @@ def test_others_of_an_experiment_go_on_beside_a_full_lane(
     states = {one.pk: one.status for one in Replay.objects.all()}
     assert states == {first.pk: "queued", second.pk: "succeeded"}
     assert lanes.let_in() == [first.public_id]
+
+
+@pytest.mark.django_db
+def test_a_turn_ends_where_others_have_all_the_threads(
+    project, store, read_log, provider, rung, settings, monkeypatch
+):
+    """Not before it is over it would look for the same replay again and again."""
+    settings.CELERY_WORKER_CONCURRENCY = 4
+    provider({"answer": {"text": "ok"}})
+    run = store(read_log("02-two-tools-memory"))
+    models = ["openai:a", "openai:b", "anthropic:c"]
+    waiting = start(run, read_question({"run": run.external_id, "models": models}), jobs.Asker())
+    others = [(project.pk + n, "of another project") for n in (1, 2, 3)]
+    assert all(lanes.enter(lane, "x") for lane in others)
+    asked: list[str] = []
+    enter = lanes.enter
+    monkeypatch.setattr(
+        lanes, "enter", lambda lane, name: asked.append(lane[1]) or enter(lane, name)
+    )
+    try:
+        taking_turns.take_turn(waiting.replays[0].public_id)
+    finally:
+        for lane in others:
+            lanes.leave(lane)
+    assert asked == ["openai", "anthropic"]
+    assert Replay.objects.filter(status="queued").count() == 3
+    assert len(lanes.let_in()) == 2
