@@ -323,9 +323,8 @@ class _Asking:
         cost = None
         with suppress(*UNSTORABLE):
             cost = self._usage(answer)["cost"] if answer is not None else None
-            self.dearest = max(
-                (one for one in (cost, self.dearest) if one is not None), default=None
-            )
+            known = [one for one in (cost, self.dearest) if one is not None]
+            self.dearest = max(known, default=None)
         limits.settle(admitted, cost=cost, answered=answer is not None, billed=billed)
 
     def _prepare(self, waiting: _Waiting) -> bool:

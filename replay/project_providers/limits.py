@@ -135,11 +135,8 @@ class Gate:
             if found is not None:
                 return found
         if row.day_budget is not None:
-            today, spent = (
-                self._of_today(row, now),
-                Spent("budget_day", "the provider's budget for a day"),
-            )
-            return _within(row.day_budget, today, cost, spent)
+            spent = Spent("budget_day", "the provider's budget for a day")
+            return _within(row.day_budget, self._of_today(row, now), cost, spent)
         return None
 
     def _of_replay(self, now: datetime) -> _Sum:
