@@ -136,6 +136,15 @@ def test_integers_of_any_length_and_what_is_no_json():
         exact_json([object()])
 
 
+@pytest.mark.parametrize("number", ["1e-7", "1e400", "0.1234567890123456781"])
+def test_what_nests_too_deep_to_be_written_is_refused(number):
+    value = read(number)
+    for _ in range(600):
+        value = {"a": value}
+    with pytest.raises(EncodeError):
+        exact_json(value)
+
+
 @pytest.mark.parametrize(
     "text",
     ["1e999999999", "1e-999999999", "1e" + "9" * 200_000, "0." + "3" * 200_000, "7" * 200_000,

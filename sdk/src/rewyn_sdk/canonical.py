@@ -34,10 +34,10 @@ def canonical_json(value: Any) -> str:
     try:
         text = _encode(value)
     except ValueError:
-        return _slowly(value)
+        return write(value)
     except (TypeError, RecursionError) as error:
         raise EncodeError(f"no JSON value: {error}") from None
-    return _slowly(value) if "e-0" in text or _LONG_NUMBER.search(text) else text
+    return write(value) if "e-0" in text or _LONG_NUMBER.search(text) else text
 
 
 def canonical_bytes(value: Any) -> bytes:
@@ -89,15 +89,15 @@ def _float_text(number: float) -> str:
     return f"{minus}{mantissa}e{point - 1}"
 
 
-def _slowly(value: Any) -> str:
+def write(value: Any, number: Any = number_text) -> str:
+    """Canonical text with a rule of its own for numbers; EncodeError if JSON cannot hold it."""
     try:
-        return write(value, number_text)
+        return _write(value, number)
     except RecursionError:
         raise EncodeError("nested too deeply") from None
 
 
-def write(value: Any, number: Any = number_text) -> str:
-    """Canonical text with a rule of its own for numbers."""
+def _write(value: Any, number: Any) -> str:
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -107,7 +107,7 @@ def write(value: Any, number: Any = number_text) -> str:
     if isinstance(value, (int, float)):
         return str(number(value))
     if isinstance(value, (list, tuple)):
-        return "[" + ",".join([write(item, number) for item in value]) + "]"
+        return "[" + ",".join([_write(item, number) for item in value]) + "]"
     if isinstance(value, dict):
         return "{" + ",".join([_member(key, value, number) for key in sorted(value)]) + "}"
     raise EncodeError(f"no JSON value: {type(value).__name__}")
@@ -116,4 +116,4 @@ def write(value: Any, number: Any = number_text) -> str:
 def _member(key: Any, value: dict[str, Any], number: Any) -> str:
     if not isinstance(key, str):
         raise EncodeError(f"no JSON key: {key!r}")
-    return f"{quoted(key)}:{write(value[key], number)}"
+    return f"{quoted(key)}:{_write(value[key], number)}"
