@@ -43,7 +43,7 @@ def read_answer(body: object) -> Answer:
 def call_of(name: object, identity: object, written: str) -> AnswerCall:
     """A call from the argument text that the model wrote; a text of nothing is no arguments."""
     is_json, value = parsed(written) if written.strip() else (True, {})
-    kept = value if is_json and not is_deep(value) else None
+    kept = value if is_json and not is_deep(written) else None
     return AnswerCall(text(identity), text(name), kept, written)
 
 

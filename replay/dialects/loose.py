@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from rewyn_sdk.canonical import number_text
+from rewyn_sdk.encode import write_in_order
 from rewyn_sdk.exact import as_written, read_float, read_int
+from runs.formats.jsonbytes import depth_exceeds
 from runs.usage import MAX_TOKENS
 
 _DOUBTFUL = re.compile(r"e-0[5-9]")
@@ -46,18 +47,7 @@ def compact_json(value: Any) -> str:
     if (precise := as_written(value)) is not None:
         return precise
     plain = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return _written(value) if _DOUBTFUL.search(plain) else plain
-
-
-def _written(value: Any) -> str:
-    if isinstance(value, dict):
-        members = (f"{json.dumps(k, ensure_ascii=False)}:{_written(v)}" for k, v in value.items())
-        return "{" + ",".join(members) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(_written, value)) + "]"
-    if isinstance(value, float):
-        return number_text(value)
-    return json.dumps(value, ensure_ascii=False)
+    return write_in_order(value, None, 1) if _DOUBTFUL.search(plain) else plain
 
 
 def read_value(data: bytes | str) -> Any:
@@ -76,19 +66,10 @@ def parsed(written: str) -> tuple[bool, Any]:
 MOST_DEPTH = 200
 
 
-def is_deep(value: Any) -> bool:
-    """Whether a value nests deeper than anybody means it to: what walks values calls itself for
+def is_deep(written: str) -> bool:
+    """Whether a JSON text nests deeper than anybody means it to: what walks values calls itself for
     each level, and some hundreds are the end of that. Such a value is held as its text."""
-    levels, found = 0, [value]
-    while found and levels <= MOST_DEPTH:
-        found = [
-            inner
-            for one in found
-            if isinstance(one, dict | list)
-            for inner in (one.values() if isinstance(one, dict) else one)
-        ]
-        levels += 1
-    return bool(found)
+    return depth_exceeds(written.encode("utf-8", "surrogatepass"), MOST_DEPTH)
 
 
 def merged(into: dict[str, Any], more: Mapping[str, Any]) -> None:

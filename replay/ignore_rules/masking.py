@@ -165,7 +165,7 @@ def read_json(text: str) -> tuple[bool, Any]:
     if text.lstrip()[:1] not in ("{", "["):
         return False, None
     is_json, value = parsed(text)
-    return (True, value) if is_json and not is_deep(value) else (False, None)
+    return (True, value) if is_json and not is_deep(text) else (False, None)
 
 
 # --- Steps that are due ------------------------------------------------------------------------
