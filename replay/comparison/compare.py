@@ -15,7 +15,7 @@ from typing import Any
 from replay.comparison.conforms import conforms
 from replay.comparison.differences import Difference, worst
 from replay.comparison.differing import differing
-from replay.comparison.facts import collapsed, moved, only_in, spelled_alike
+from replay.comparison.facts import collapsed, moved, only_in, read, spelled_alike
 from replay.dialects.answer import Answer, AnswerCall
 from replay.ignore_rules.masking import FENCED, explaining, read_json, value_without, without
 from replay.ignore_rules.rule import Rule
@@ -318,10 +318,11 @@ def _texts(before: str, after: str) -> Comparison:
         return Comparison(Difference.FACTS, told)
     if spelled_alike(before, after):
         return Comparison(Difference.EQUIVALENT, "numbers spelled otherwise")
-    gone, added = only_in(before, after), only_in(after, before)
+    one, other = read(before), read(after)
+    gone, added = only_in(one, other), only_in(other, one)
     if gone or added:
         return Comparison(Difference.FACTS, _other_facts(gone, added))
-    if swapped := moved(before, after):
+    if swapped := moved(one, other):
         told = "names {1} where recorded named {0}".format(*map(_short, swapped))
         return Comparison(Difference.FACTS, told)
     return Comparison(Difference.WORDING, _other_words(*wholes))

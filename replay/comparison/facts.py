@@ -76,27 +76,28 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    """What a text says: its facts with the words each was written in first, the same in their
-    order, and all the rest."""
+class Read:
+    """A text and what it says: its facts with the words each was written in first, the same in
+    their order, and all the rest."""
 
+    text: str
     facts: dict[Fact, str]
     order: tuple[Fact, ...]
     rest: str
 
 
-def _read(text: str) -> _Read:
+def _read(text: str) -> Read:
     found: dict[Fact, str] = {}
     order, rest, end = [], [], 0
-    text = _LIST_MARK.sub("", text)
-    for match in _FACT.finditer(text):
+    plain = _LIST_MARK.sub("", text)
+    for match in _FACT.finditer(plain):
         written = match[0]
         for fact in _READERS[match.lastgroup or "number"](written):
             found.setdefault(fact, written.strip())
             order.append(fact)
-        rest.append(text[end : match.start()])
+        rest.append(plain[end : match.start()])
         end = match.end()
-    return _Read(found, tuple(order), collapsed("\0".join([*rest, text[end:]])))
+    return Read(text, found, tuple(order), collapsed("\0".join([*rest, plain[end:]])))
 
 
 def facts(text: str) -> dict[Fact, str]:
@@ -104,8 +105,9 @@ def facts(text: str) -> dict[Fact, str]:
     return _read(text).facts
 
 
-def _kept(text: str) -> _Read:
-    """Of a pair of texts both are asked for twice, and the recorded one by each model's answer."""
+def read(text: str) -> Read:
+    """What a text says. The recorded one is held against each model's answer, so that what one of
+    usual length says is kept."""
     return _reads(text) if len(text) <= KEPT_TEXT else _read(text)
 
 
@@ -113,16 +115,15 @@ _reads = lru_cache(64)(_read)
 KEPT_TEXT = 10_000
 
 
-def only_in(ours: str, theirs: str) -> list[str]:
+def only_in(ours: Read, theirs: Read) -> list[str]:
     """The facts of `ours` that `theirs` does not have, as written."""
     there = _There(theirs)
-    return [written for fact, written in _kept(ours).facts.items() if not there.has(fact)]
+    return [written for fact, written in ours.facts.items() if not there.has(fact)]
 
 
-def moved(one: str, other: str) -> tuple[str, str] | None:
+def moved(before: Read, after: Read) -> tuple[str, str] | None:
     """Of two texts that are otherwise the same, the first place where each names another fact: `A
     gets 10 and B gets 20` says something else with the figures swapped."""
-    before, after = _kept(one), _kept(other)
     if before.rest != after.rest:
         return None
     for old, new in zip_longest(before.order, after.order):
@@ -149,9 +150,9 @@ class _There:
     """A text in which facts are looked for. A name need not stand in quotes again, nor a number
     have its unit beside it; percent, which is another number, it must."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._facts = _kept(text).facts
+    def __init__(self, read: Read) -> None:
+        self._text = read.text
+        self._facts = read.facts
         self._bare = {_bare(fact) for fact in self._facts}
 
     def has(self, fact: Fact) -> bool:

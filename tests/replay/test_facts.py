@@ -4,7 +4,10 @@ import time
 
 import pytest
 
-from replay.comparison.facts import facts, only_in, spelled_alike
+from replay.comparison import facts as reading
+from replay.comparison.compare import compare
+from replay.comparison.facts import KEPT_TEXT, facts, only_in, read, spelled_alike
+from replay.dialects.answer import Answer
 
 
 def values(text: str) -> set[tuple[str, str]]:
@@ -42,8 +45,8 @@ def test_no_pair_of_texts_stalls() -> None:
     """Many names that the other text has not, and one that it has everywhere within words."""
     names = "".join(f'"n{n} x" ' for n in range(5_000))
     start = time.process_time()
-    assert len(only_in(names, "a" * 200_000)) == 5_000
-    only_in("".join(f'"{"a" * n}" ' for n in range(1, 80)), "a" * 200_000)
+    assert len(only_in(read(names), read("a" * 200_000))) == 5_000
+    only_in(read("".join(f'"{"a" * n}" ' for n in range(1, 80))), read("a" * 200_000))
     spelled_alike("1,000 " * 30_000, "1000 " * 30_000)
     assert time.process_time() - start < 5
 
@@ -59,4 +62,13 @@ def test_no_pair_of_texts_stalls() -> None:
     ],
 )
 def test_a_name_need_not_stand_in_quotes_again(name: str, there: str, missing: int) -> None:
-    assert len(only_in(name, there)) == missing
+    assert len(only_in(read(name), read(there))) == missing
+
+
+def test_each_of_two_long_texts_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, looked_at = reading._read, []
+    monkeypatch.setattr(reading, "_read", lambda text: looked_at.append(text) or real(text))
+    long = "Ada pays €5 for order ch_77A1. " * (KEPT_TEXT // 20)
+    one, other = f"{long}It is so.", f"{long}So it is."
+    assert compare(Answer(text=one), Answer(text=other)).difference == "wording"
+    assert looked_at == [one, other]
