@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import factories
 import pytest
 from asked import KEY
 from django.test import Client
@@ -48,6 +49,18 @@ def run(store, read_log) -> Any:
 
 
 @pytest.fixture
+def runs(store) -> list[Any]:
+    """Three runs of two calls each, and one that asks no model."""
+    from runs.models import Run
+
+    for name in ("r1", "r2", "r3"):
+        said = [factories.completion(1, f"Hi {name}", "Hello"), factories.completion(2, "Bye")]
+        store(factories.log(*said), name)
+    store(factories.log(factories.tool(1)), "no-model")
+    return list(Run.objects.order_by("pk"))
+
+
+@pytest.fixture
 def rung(monkeypatch) -> list[str]:
     """The ids that workers were told of; nobody hears it."""
     from replay import jobs
@@ -75,6 +88,23 @@ def replay() -> Callable[..., Any]:
         return Replay.objects.get(pk=asked.pk)
 
     return do
+
+
+@pytest.fixture
+def found(store, read_log, provider, replay):
+    """Two replays of one run that differ alike: two clusters of two. Gives the first replay."""
+    provider({"answer": {"text": "Take an umbrella."}})
+    store(read_log("02-two-tools-memory"))
+    first = replay()
+    replay(models=["anthropic:claude-c"])
+    return first
+
+
+@pytest.fixture
+def cluster(found) -> Any:
+    from replay.models import Cluster
+
+    return Cluster.objects.get(difference="facts")
 
 
 @pytest.fixture

@@ -25,16 +25,6 @@ pytestmark = pytest.mark.usefixtures("rung")
 
 
 @pytest.fixture
-def runs(store) -> list[Run]:
-    """Three runs of two calls each, and one that asks no model."""
-    for name in ("r1", "r2", "r3"):
-        said = [factories.completion(1, f"Hi {name}", "Hello"), factories.completion(2, "Bye")]
-        store(factories.log(*said), name)
-    store(factories.log(factories.tool(1)), "no-model")
-    return list(Run.objects.order_by("pk"))
-
-
-@pytest.fixture
 def fake(provider):
     """`a` answers as was recorded, `b` in other words, and breaks at r2."""
     return provider(
@@ -377,41 +367,6 @@ def test_no_cell_of_a_spreadsheet_is_a_formula(store, fake, call, api):
     _, made = call("POST", "experiments", runs=["formula"], models=[A])
     answer = api("GET", f"/api/v1/experiments/{made['id']}/export?format=csv")
     assert "'=1+1" in answer.getvalue().decode()
-
-
-# --- Sets of runs ---------------------------------------------------------------------------------
-
-
-def test_a_dataset_is_kept_used_renamed_and_deleted(runs, fake, call):
-    status, kept = call("POST", "datasets", name="Refunds", runs=["r2", "r1", "r2"])
-    assert (status, kept["runs"]) == (201, 2)
-    path = f"datasets/{kept['id']}"
-    assert call("GET", path)[1]["run_ids"] == ["r2", "r1"]
-    _, made = call("POST", "experiments", dataset=kept["id"], models=[A])
-    assert (made["dataset"], made["progress"]["total"]) == (kept["id"], 2)
-    assert call("PATCH", path, name="Old refunds")[1]["name"] == "Old refunds"
-    assert [one["name"] for one in call("GET", "datasets")[1]["results"]] == ["Old refunds"]
-    assert call("DELETE", path)[0] == 204
-    assert call("GET", f"experiments/{made['id']}")[1]["dataset"] is None
-
-
-def test_a_run_that_is_deleted_leaves_its_datasets(runs, call):
-    _, kept = call("POST", "datasets", name="Refunds", runs=["r1", "r2"])
-    curate.delete_run(runs[0])
-    assert call("GET", f"datasets/{kept['id']}")[1]["run_ids"] == ["r2"]
-
-
-@pytest.mark.parametrize("name", ["", " ", "\u202e", "\u200b\u3164", "\u0301"])
-def test_a_dataset_nobody_could_see_is_refused(runs, call, name):
-    status, told = call("POST", "datasets", name=name, runs=["r1"])
-    assert (status, told["error"]["field"]) == (422, "name")
-
-
-def test_two_datasets_have_two_names(runs, call):
-    _, other = call("POST", "datasets", name="B", runs=["r1"])
-    assert call("POST", "datasets", name="A", runs=["r1"])[0] == 201
-    assert call("POST", "datasets", name="A", runs=["r1"])[0] == 409
-    assert call("PATCH", f"datasets/{other['id']}", name="A")[0] == 409
 
 
 # --- What nobody should send ----------------------------------------------------------------------

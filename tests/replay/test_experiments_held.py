@@ -149,63 +149,6 @@ def test_candidates_of_one_model_are_told_apart(ended, api, member_client):
     assert labels == [f"{A} · system “Be brief.”", f"{A} · system “Be kind.”"]
 
 
-# --- Sets of runs ---------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def kept(store, call) -> str:
-    """The path of a dataset of r1 and r2; r3 is there too."""
-    for name in ("r1", "r2", "r3"):
-        store(factories.log(factories.completion(1, f"Hi {name}")), name)
-    return f"datasets/{call('POST', 'datasets', name='Refunds', runs=['r1', 'r2'])[1]['id']}"
-
-
-def test_runs_join_a_dataset_and_leave_it(kept, call):
-    assert call("PATCH", kept, add=["r3", "r1"], remove=["r2", "nobody"])[1]["runs"] == 2
-    assert call("GET", kept)[1]["run_ids"] == ["r1", "r3"]
-    assert call("PATCH", kept, add=["r2"], name="All")[1]["name"] == "All"
-    assert call("GET", kept)[1]["run_ids"] == ["r1", "r3", "r2"]
-
-
-@pytest.mark.parametrize(
-    ("body", "status", "field"),
-    [
-        ({"add": ["r3", "nobody"]}, 404, "add"),
-        ({"add": "r3"}, 422, "add"),
-        ({"remove": [5]}, 422, "remove.0"),
-        ({"add": ["r3"], "name": ""}, 422, "name"),
-        ({"add": ["r3"], "until": 1}, 422, None),
-        ({}, 400, None),
-    ],
-)
-def test_what_cannot_be_changed_changes_nothing(kept, call, body, status, field):
-    found, answer = call("PATCH", kept, **body)
-    assert (found, answer["error"]["field"]) == (status, field)
-    assert call("GET", kept)[1]["run_ids"] == ["r1", "r2"]
-
-
-def test_a_dataset_holds_so_many_runs_and_no_more(kept, call, monkeypatch):
-    from replay.experiments import datasets
-
-    monkeypatch.setattr(datasets, "MAX_RUNS", 2)
-    status, answer = call("PATCH", kept, add=["r3"])
-    assert (status, answer["error"]["code"], answer["error"]["limit"]) == (422, "too_many", 2)
-    assert call("PATCH", kept, add=["r3"], remove=["r1"])[0] == 200
-
-
-def test_by_page_too(kept, call, member_client):
-    again = member_client.post("/p/acme/datasets", {"run": ["r2", "r3"], "name": "Refunds"})
-    page = member_client.get(again["Location"]).text
-    assert "Added 1 run to “Refunds”." in page and "<b>3</b> runs" in page
-    path = f"/p/acme/{kept}"
-    member_client.post(path, {"remove": "r1"})
-    assert call("GET", kept)[1]["run_ids"] == ["r2", "r3"]
-    page = member_client.post(path, {"add": "r1 nobody"}, follow=True).text
-    assert "There is no run of this id: nobody." in page
-    member_client.post(path, {"add": "r1"})
-    assert call("GET", kept)[1]["run_ids"] == ["r2", "r3", "r1"]
-
-
 # --- The matrix -----------------------------------------------------------------------------------
 
 

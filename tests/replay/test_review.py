@@ -5,62 +5,14 @@ from __future__ import annotations
 import re
 
 import pytest
-from django.test import Client
+from reviewing import PAGE, counts, decide, form, judge, states, text, undo
 
-from replay.models import Baseline, Cluster, Divergence, Replay, ReplayEffect, ReviewEvent
+from replay.models import Cluster, Replay, ReviewEvent
 from runs.accounts.models import User
 from runs.comments.models import Mention
 from runs.models import Run
 
-SAY = {"answer": {"text": "Take an umbrella."}}
-PAGE = "/p/acme/review"
 HX = {"HX-Request": "true", "HX-Target": "review"}
-
-
-@pytest.fixture
-def found(store, read_log, provider, replay):
-    """Two replays of one run that differ alike: two clusters of two. Gives the first replay."""
-    provider(SAY)
-    store(read_log("02-two-tools-memory"))
-    first = replay()
-    replay(models=["anthropic:claude-c"])
-    return first
-
-
-@pytest.fixture
-def cluster(found) -> Cluster:
-    return Cluster.objects.get(difference="facts")
-
-
-def text(answer, status: int = 200) -> str:
-    assert answer.status_code == status, answer.content.decode()[:500]
-    return answer.content.decode().replace("&#x27;", "'")
-
-
-def form(client: Client, cluster: Cluster, query: str = "") -> dict[str, str]:
-    """What the verdict form of a cluster's page holds."""
-    page = text(client.get(f"{PAGE}?cluster={cluster.pk}{query}"))
-    [judge] = re.findall(r'<form class="judge".*?</form>', page, re.S)
-    hidden = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', judge))
-    return {**hidden, "which": "all", "baseline": "on"}
-
-
-def judge(client: Client, cluster: Cluster, sent: dict[str, str], verdict: str, **more):
-    address = f"{PAGE}/clusters/{cluster.pk}/verdict"
-    return client.post(address, {**sent, "verdict": verdict, **more.pop("data", {})}, **more)
-
-
-def decide(client: Client, cluster: Cluster, verdict: str = "accepted", **data):
-    return judge(client, cluster, form(client, cluster), verdict, data=data)
-
-
-def states(cluster: Cluster) -> list[str]:
-    return list(cluster.members.order_by("pk").values_list("state", flat=True))
-
-
-def counts(cluster: Cluster) -> tuple[int, ...]:
-    cluster.refresh_from_db()
-    return tuple(getattr(cluster, f"{s}_count") for s in ("open", "accepted", "regression"))
 
 
 # --- Reading -----------------------------------------------------------------------------------
@@ -325,10 +277,6 @@ def test_htmx_is_shown_the_conflict_too(cluster, person):
 # --- Undo --------------------------------------------------------------------------------------
 
 
-def undo(client: Client, event: ReviewEvent):
-    return client.post(f"{PAGE}/events/{event.pk}/undo")
-
-
 def test_undo_opens_again(cluster, person):
     client = person()
     decide(client, cluster, "regression")
@@ -414,125 +362,3 @@ def test_an_admin_sets_the_minimum_class(found, person):
     assert boss.post(f"{PAGE}/minimum", {"minimum": "same"}).status_code == 400
     assert boss.post(f"{PAGE}/minimum", {"minimum": "wording"}).status_code == 302
     assert '<option value="wording" selected>' in text(boss.get(PAGE))
-
-
-# --- Baselines ---------------------------------------------------------------------------------
-
-
-def test_an_accepted_answer_is_the_same_from_then_on(cluster, person, replay, member_client, api):
-    decide(person(), cluster, "accepted", reason="shorter is fine")
-    done = replay(models=["openai:gpt-c"], effects=[5])
-    row = ReplayEffect.objects.get(replay=done)
-    assert (row.difference, done.identical, done.changed) == ("same", True, 0)
-    assert row.summary == "same as baseline, accepted by Ada: shorter is fine"
-    assert states(cluster) == ["accepted", "accepted"]
-    [told] = api("GET", f"/api/v1/replays/{done.public_id}/effects").json()["results"]
-    held = told["baseline"]
-    assert (told["class"], held["accepted_by"], held["reason"], held["revoked"]) == (
-        "same", "Ada", "shorter is fine", False,
-    )  # fmt: skip
-    page = text(member_client.get(f"/p/acme/replays/{done.public_id}?at=5"))
-    assert "accepted by Ada" in page and '<h2 id="recorded-heading">Baseline</h2>' in page
-
-
-def test_another_answer_is_held_against_it(cluster, person, replay, provider):
-    decide(person(), cluster, "accepted")
-    provider({"answer": {"text": "Do take an umbrella."}})
-    row = ReplayEffect.objects.get(replay=replay(models=["openai:gpt-c"], effects=[5]))
-    assert (row.difference, row.baseline is not None) == ("wording", True)
-    assert row.summary.startswith("differs from baseline")
-
-
-def test_alike_answers_are_one_baseline(cluster, person):
-    decide(person(), cluster, "accepted")
-    assert Baseline.objects.holding().count() == 1
-
-
-def test_accepting_without_the_box_makes_none(cluster, person):
-    client = person()
-    sent = {k: v for k, v in form(client, cluster).items() if k != "baseline"}
-    judge(client, cluster, sent, "accepted")
-    assert (states(cluster), Baseline.objects.count()) == (["accepted"] * 2, 0)
-
-
-def test_of_two_who_accepted_one_answer_the_other_holds_on(cluster, person, replay):
-    ada, bob = person("Ada"), person("Bob")
-    decide(ada, cluster, "accepted", which="one")
-    decide(bob, cluster, "accepted", which="one", one=cluster.members.first().public_id, seen="0")
-    assert Baseline.objects.get().signed == "Ada"
-    undo(ada, ReviewEvent.objects.earliest("pk"))
-    assert list(Baseline.objects.holding().values_list("signed", flat=True)) == ["Bob"]
-    done = replay(models=["openai:gpt-c"], effects=[5])
-    assert ReplayEffect.objects.get(replay=done).difference == "same"
-    undo(bob, ReviewEvent.objects.filter(kind="verdict").latest("pk"))
-    assert Baseline.objects.holding().count() == 0
-
-
-def test_an_answer_that_was_no_baseline_does_not_become_one_by_an_undo(cluster, person):
-    ada, bob = person("Ada"), person("Bob")
-    decide(ada, cluster, "accepted", which="one")
-    sent = form(bob, cluster) | {"which": "one", "one": cluster.members.first().public_id}
-    judge(bob, cluster, {k: v for k, v in (sent | {"seen": "0"}).items() if k != "baseline"},
-          "accepted")  # fmt: skip
-    undo(ada, ReviewEvent.objects.earliest("pk"))
-    assert (states(cluster), Baseline.objects.holding().count()) == (["accepted", "open"], 0)
-
-
-def test_undo_ends_its_baselines(cluster, person):
-    client = person()
-    decide(client, cluster, "accepted")
-    undo(client, ReviewEvent.objects.get())
-    assert Baseline.objects.holding().count() == 0
-
-
-def test_another_verdict_ends_them_and_its_undo_brings_them_back(cluster, person):
-    client = person()
-    decide(client, cluster, "accepted")
-    held = Baseline.objects.get().divergence
-    sent = {**form(client, cluster, f"&at={held.public_id}"), "which": "one"}
-    judge(client, cluster, sent, "regression")
-    assert Baseline.objects.holding().count() == 0
-    undo(client, ReviewEvent.objects.latest("pk"))
-    assert Baseline.objects.holding().count() == 1
-
-
-def test_a_revoked_one_holds_no_more(cluster, person, replay):
-    client = person()
-    decide(client, cluster, "accepted", reason="fine")
-    made = Baseline.objects.get()
-    row = told(text(client.get("/p/acme/baselines")))[0]
-    assert row.startswith("Take an umbrella. openai:gpt-b ") and "by Ada, " in row
-    assert row.endswith("fine Revoke… Revoke the baseline")
-    client.post(f"/p/acme/baselines/{made.public_id}/revocation")
-    assert "No baseline yet" in text(client.get("/p/acme/baselines"))
-    assert "revoked by Ada" in text(client.get("/p/acme/baselines?revoked=on"))
-    replay(models=["openai:gpt-c"], effects=[5])
-    assert states(cluster) == ["accepted", "accepted", "open"]
-
-
-def told(page: str) -> list[str]:
-    """The words of each row of a table."""
-    rows = re.findall(r"<tr data-row>(.*?)</tr>", page, re.S)
-    return [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in rows]
-
-
-def test_baselines_of_one_cause_are_told_apart(found, person, provider, replay):
-    provider({"when": {"model": "gpt-d"}, "answer": {"text": "Take a coat."}},
-             {"answer": {"tool": {"name": "refund", "arguments": {"eur": 5}}}})  # fmt: skip
-    replay(models=["openai:gpt-d"])
-    replay(models=["openai:gpt-e"])
-    client = person()
-    for cluster in Cluster.objects.all():
-        decide(client, cluster, "accepted", reason="fine by us")
-    rows = told(text(client.get("/p/acme/baselines")))
-    assert len(rows) == len(set(rows)) > 3
-    assert any(row.startswith("Take a coat. openai:gpt-d") for row in rows)
-    assert any(row.startswith("refund({&quot;eur&quot;:5}) openai:gpt-e") for row in rows)
-
-
-def test_baselines_go_with_their_run(cluster, person):
-    from runs import curate
-
-    decide(person(), cluster, "accepted")
-    curate.delete_run(Run.objects.get())
-    assert (Baseline.objects.count(), Divergence.objects.count()) == (0, 0)
