@@ -36,6 +36,14 @@ _TIME: Schema = {"type": "string", "format": "date-time"}
 _ERROR = _object({"error": _object({"code": _TEXT, "message": _TEXT, "field": _or_null("string")})})
 _CLASS: Schema = {"type": ["string", "null"], "enum": [*(one.value for one in Difference), None]}
 _PERCENTILES = _object({"p50": _NUMBER, "p95": _NUMBER, "calls": _COUNT})
+_TOKENS: Schema = {
+    "input_tokens": _or_null("integer"),
+    "output_tokens": _or_null("integer"),
+    "tokens_complete": _FLAG,
+    "original_input_tokens": _or_null("integer"),
+    "original_output_tokens": _or_null("integer"),
+    "original_tokens_complete": _FLAG,
+}
 _CANDIDATE: Schema = {"candidate": _COUNT, "model": _TEXT, "controls": {"type": "object"}}
 GATE_ASKED = _object(
     {
@@ -72,12 +80,7 @@ COLUMN = _object(
         "original_cost": _NUMBER,
         "original_cost_complete": _FLAG,
         "cost_ratio": _NUMBER,
-        "input_tokens": _or_null("integer"),
-        "output_tokens": _or_null("integer"),
-        "tokens_complete": _FLAG,
-        "original_input_tokens": _or_null("integer"),
-        "original_output_tokens": _or_null("integer"),
-        "original_tokens_complete": _FLAG,
+        **_TOKENS,
         "latency_ms": _PERCENTILES,
         "original_latency_ms": _PERCENTILES,
     }
@@ -117,12 +120,7 @@ CELL = _object(
         "original_cost": _NUMBER,
         "original_cost_complete": _FLAG,
         "cost_delta": _NUMBER,
-        "input_tokens": _or_null("integer"),
-        "output_tokens": _or_null("integer"),
-        "tokens_complete": _FLAG,
-        "original_input_tokens": _or_null("integer"),
-        "original_output_tokens": _or_null("integer"),
-        "original_tokens_complete": _FLAG,
+        **_TOKENS,
         "latency_ms": _NUMBER,
         "latency_calls": _COUNT,
         "original_latency_ms": _NUMBER,

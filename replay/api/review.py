@@ -14,10 +14,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from replay.api import review_docs as docs
-from replay.api.asking import decider_of
+from replay.api.asking import decider_of, named
 from replay.api.paging import bounded, word
 from replay.comparison.differences import Difference
-from replay.models import Experiment, Replay, ReplayStatus
+from replay.models import Replay, ReplayStatus
 from replay.review import deciding, reading
 from replay.review.models import COUNTED, Baseline, Cluster, Divergence, ReviewEvent, State
 from replay.review.people import Decider
@@ -27,7 +27,6 @@ from rewyn_sdk.jsontext import parse
 from runs.accounts.models import Project, Scope
 from runs.api.auth import project_id_of, project_of
 from runs.api.incoming import read_small
-from runs.models import Run
 from runs.refusals import Refused
 from runs.strangers import only
 
@@ -48,7 +47,7 @@ class DivergencesView(APIView):
     @docs.list_divergences
     def get(self, request: Request) -> Response:
         only(request.query_params, *_FILTERS, "cursor", "limit")
-        found = _filtered(request, _named(request)).order_by("-pk")
+        found = _filtered(request, named(request, _THINGS)).order_by("-pk")
         if before := bounded(request, "cursor", 0):
             found = found.filter(pk__lt=before)
         limit = bounded(request, "limit", 50, most=MOST)
@@ -82,10 +81,10 @@ class ExportView(APIView):
     @docs.export_verdicts
     def get(self, request: Request) -> StreamingHttpResponse:
         only(request.query_params, *_FILTERS)
-        named = _named(request)
-        found = _filtered(request, named)
+        things = named(request, _THINGS)
+        found = _filtered(request, things)
         project = project_of(request)
-        counts, replays = _counts(found), _replays(project, named)
+        counts, replays = _counts(found), _replays(project, things)
         head = {
             "project": project.slug,
             "minimum_class": minimum_of(project.pk),
@@ -108,29 +107,9 @@ def _mine(request: Request) -> QuerySet[Divergence]:
     return mine.select_related("cluster", "run", "replay__experiment", "decision")
 
 
-def _named(request: Request) -> dict[str, str]:
-    """The run, replay and experiment that the filters name, as columns of a divergence.
-
-    Refused("not_found") for one that is not here: a build would pass with a wrong one.
-    """
-    mine = {"project_id": project_id_of(request)}
-    things: dict[str, QuerySet[Any]] = {
-        "run": Run.objects.filter(**mine),
-        "replay": Replay.objects.filter(**mine, run__deleted_at=None),
-        "experiment": Experiment.objects.filter(**mine),
-    }
-    asked = {name: word(request, name) for name in _THINGS}
-    named = {name: value for name, value in asked.items() if value is not None}
-    for name, value in named.items():
-        column = _THINGS[name].rpartition("__")[2]
-        if not things[name].filter(**{column: value}).exists():
-            raise Refused("not_found", f"There is no {name} of this id.", name)
-    return {_THINGS[name]: value for name, value in named.items()}
-
-
-def _filtered(request: Request, named: dict[str, str]) -> QuerySet[Divergence]:
+def _filtered(request: Request, things: dict[str, str]) -> QuerySet[Divergence]:
     wanted: dict[str, Any] = {
-        **named,
+        **things,
         "cluster": _cluster(request),
         "cluster__agent": word(request, "agent"),
         "state": _one_of(request, "state", list(State.values)),
@@ -150,11 +129,11 @@ def _cluster(request: Request) -> int | None:
     return pk
 
 
-def _replays(project: Project, named: dict[str, str]) -> dict[str, int] | None:
+def _replays(project: Project, things: dict[str, str]) -> dict[str, int] | None:
     """How many of the replays that are asked about stand where; None where none is named."""
-    if not named:
+    if not things:
         return None
-    those = {column.removeprefix("replay__"): value for column, value in named.items()}
+    those = {column.removeprefix("replay__"): value for column, value in things.items()}
     found = Replay.objects.filter(project=project, run__deleted_at=None, **those)
     return dict(found.order_by().values_list("status").annotate(Count("pk")))
 

@@ -12,10 +12,10 @@ from rest_framework.views import APIView
 
 from replay import jobs
 from replay.api import docs
-from replay.api.asking import asker_of, read_json
+from replay.api.asking import asker_of, named, read_json
 from replay.api.paging import bounded, flag, keyset, word
 from replay.api.shapes import planned_shape, replay_line, replay_shape, row_shape, sample_shape
-from replay.models import Experiment, Replay, ReplayEffect, ReplayMode, ReplayStatus
+from replay.models import Replay, ReplayEffect, ReplayMode, ReplayStatus
 from replay.modes import samples
 from replay.questions import read_question
 from replay.start import plans, start
@@ -157,17 +157,5 @@ def _filters(request: Request) -> dict[str, str]:
         if value is not None and value not in allowed:
             raise Refused("invalid", f"`{name}` is one of {', '.join(allowed)}.", field=name)
         found[name] = value
-    found |= {column: _there(request, name, column) for name, column in _NAMES.items()}
-    return {column: value for column, value in found.items() if value is not None}
-
-
-def _there(request: Request, name: str, column: str) -> str | None:
-    """The run or the experiment that a filter names; Refused for one that is not here: who reads
-    an empty list would take it for one of which nothing was replayed."""
-    value = word(request, name)
-    known: QuerySet[Any] = {"run": Run.objects, "experiment": Experiment.objects}[name].filter(
-        project_id=project_id_of(request)
-    )
-    if value is not None and not known.filter(**{column.partition("__")[2]: value}).exists():
-        raise Refused("not_found", f"There is no {name} of this id.", field=name)
-    return value
+    given = {column: value for column, value in found.items() if value is not None}
+    return given | named(request, _NAMES)
