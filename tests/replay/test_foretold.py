@@ -221,12 +221,7 @@ LOST = [
 
 @pytest.mark.parametrize(("api", "body", "target", "code"), LOST)
 def test_what_is_lost_is_told_before_and_shown_by_the_wire(
-    fake: FakeProvider,
-    providers: dict[str, Provider],
-    api: str,
-    body: dict[str, Any],
-    target: str,
-    code: str,
+    providers: dict[str, Provider], api: str, body: dict[str, Any], target: str, code: str
 ) -> None:
     call, result = asked(providers, api, body, TARGETS[target])
     assert code in codes(call.notes)
@@ -254,11 +249,7 @@ SAID_ANYWAY = {"api_changed", "max_tokens_added", "max_tokens_renamed"}
 
 @pytest.mark.parametrize(("api", "body", "target"), CARRIED)
 def test_nothing_is_told_of_what_is_carried(
-    fake: FakeProvider,
-    providers: dict[str, Provider],
-    api: str,
-    body: dict[str, Any],
-    target: str,
+    providers: dict[str, Provider], api: str, body: dict[str, Any], target: str
 ) -> None:
     model = "anthropic:claude-3-7-sonnet" if "top_p" in body else TARGETS[target]
     call, result = asked(providers, api, body, model)

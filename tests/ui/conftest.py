@@ -125,3 +125,17 @@ def load_log(shared, project) -> Callable[..., str]:
         return ingest.accept_log(project, body, **{"run_id": name, **names}).run_id
 
     return load
+
+
+@pytest.fixture
+def refund(load_log, transactional_db, monkeypatch) -> Iterator[None]:
+    """The run `refund`, and a provider that answers all its model calls alike; nobody rings."""
+    from replay import jobs
+    from replay.fake_provider import FakeProvider
+
+    load_log("refund-memory", run_id="refund", agent="refunds")
+    monkeypatch.setattr(jobs, "ring", lambda public_id: None)
+    with FakeProvider([{"answer": {"text": "Refunded 12 EUR."}}]) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.openai_base_url)
+        yield

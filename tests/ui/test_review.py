@@ -4,7 +4,6 @@ import pytest
 from playwright.sync_api import expect
 
 from replay import jobs
-from replay.fake_provider import FakeProvider
 from replay.questions import read_question
 from replay.start import start
 from runs.accounts.models import User
@@ -14,19 +13,14 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def differing(load_log, transactional_db, monkeypatch):
+def differing(refund):
     """differing(model) -> replays a run with a model whose answers differ."""
-    load_log("refund-memory", run_id="refund", agent="refunds")
-    with FakeProvider([{"answer": {"text": "Refunded 12 EUR."}}]) as fake:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
-        monkeypatch.setenv("OPENAI_BASE_URL", fake.openai_base_url)
 
-        def do(model: str) -> None:
-            run = Run.objects.get()
-            question = read_question({"run": "refund", "models": [f"openai:{model}"]})
-            jobs.run_job(start(run, question, jobs.Asker()).replays[0].public_id)
+    def do(model: str) -> None:
+        question = read_question({"run": "refund", "models": [f"openai:{model}"]})
+        jobs.run_job(start(Run.objects.get(), question, jobs.Asker()).replays[0].public_id)
 
-        yield do
+    return do
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from __future__ import annotations
 import pytest
 
 from replay import jobs
-from replay.fake_provider import FakeProvider
 from replay.models import Divergence, Experiment, Replay
 from replay.notifications import keeping
 from replay.notifications.models import Delivery, Webhook
@@ -43,17 +42,7 @@ def squeezed(page, path: str) -> list[str]:
 
 
 @pytest.fixture
-def fake(load_log, transactional_db, monkeypatch):
-    load_log("refund-memory", run_id="refund", agent="refunds")
-    monkeypatch.setattr(jobs, "ring", lambda public_id: None)
-    with FakeProvider([{"answer": {"text": "Refunded 12 EUR."}}]) as server:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
-        monkeypatch.setenv("OPENAI_BASE_URL", server.openai_base_url)
-        yield server
-
-
-@pytest.fixture
-def experiment(fake) -> Experiment:
+def experiment(refund) -> Experiment:
     gate = {"min_same": 0.9, "max_cost_ratio": 1.0, "no_errors": True}
     models = ["openai:gpt-b", "openai:gpt-c"]
     start(Run.objects.get(), read_question({"run": "refund", "models": models}), jobs.Asker())

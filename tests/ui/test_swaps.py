@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from replay import jobs
-from replay.fake_provider import FakeProvider
 from replay.models import Divergence, Experiment, Replay, ReviewEvent
 from replay.questions import read_question
 from replay.start import start
@@ -28,17 +27,7 @@ def focused(page: Page) -> str:
 
 
 @pytest.fixture
-def fake(load_log, transactional_db, monkeypatch):
-    load_log("refund-memory", run_id="refund", agent="refunds")
-    monkeypatch.setattr(jobs, "ring", lambda public_id: None)
-    with FakeProvider([{"answer": {"text": "Refunded 12 EUR."}}]) as server:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
-        monkeypatch.setenv("OPENAI_BASE_URL", server.openai_base_url)
-        yield server
-
-
-@pytest.fixture
-def review(open_page, make_member, fake) -> Page:
+def review(open_page, make_member, refund) -> Page:
     """The review page of two clusters and more, seen by Ada."""
     for model in ("openai:gpt-b", "openai:gpt-c"):
         question = read_question({"run": "refund", "models": [model]})
@@ -140,7 +129,7 @@ def test_who_comments_stays_where_they_were(review) -> None:
 
 
 def test_an_experiment_that_goes_on_takes_the_focus_from_nobody(
-    open_page, make_member, fake
+    open_page, make_member, refund
 ) -> None:
     question = read_question({"run": "refund", "models": ["openai:gpt-b", "openai:gpt-c"]})
     start(Run.objects.get(), question, jobs.Asker())
