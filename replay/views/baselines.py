@@ -19,6 +19,8 @@ from runs.strangers import told
 
 ROWS = 50
 SAID = 300
+UNSEEN = ("plan", "proof", "mismatches")
+"""Of a replay: long, and no list shows them."""
 
 
 class BaselineForm(forms.Form):
@@ -35,6 +37,7 @@ def baseline_list(request: HttpRequest, slug: str) -> HttpResponse:
     form.full_clean()
     given = form.cleaned_data
     found = reading.baselines(member.project_id).select_related("divergence__replay")
+    found = found.defer(*(f"divergence__replay__{name}" for name in UNSEEN))
     if not given.get("revoked"):
         found = found.filter(revoked_at=None)
     if before := given.get("before"):

@@ -144,11 +144,15 @@ def _shown(
         "wrong": beside(wrong),
         "controls": OF_CANDIDATES + (() if "experiment" in more else OF_EXPERIMENT),
         "can_start": plan is not None and not plan.errors and not refusals,
-        "recorded": (models := _recorded_models(runs)),
-        "suggested": suggested(project, catalog_of(project.pk), models),
-        "datasets": project.datasets.order_by("-pk").values_list("name", flat=True)[:NAMES],
         **more,
     }
-    live = request.headers.get("HX-Request") and request.headers.get("HX-Target") == "plan"
     status = 422 if request.method == "POST" else 200
-    return render(request, f"{TEMPLATE}#answer" if live else TEMPLATE, context, status=status)
+    if request.headers.get("HX-Request") and request.headers.get("HX-Target") == "plan":
+        return render(request, f"{TEMPLATE}#answer", context, status=status)
+    recorded = _recorded_models(runs)
+    context |= {
+        "recorded": recorded,
+        "suggested": suggested(project, catalog_of(project.pk), recorded),
+        "datasets": project.datasets.order_by("-pk").values_list("name", flat=True)[:NAMES],
+    }
+    return render(request, TEMPLATE, context, status=status)

@@ -10,6 +10,8 @@ from pathlib import Path
 import factories
 import pytest
 from django.conf import settings
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from replay import jobs
 from replay.comparison.differences import Difference
@@ -163,6 +165,19 @@ def test_the_list_says_how_each_came_out(experiment, page, member_client):
     assert '<span class="tag ok">gate passed</span>' in page("/p/acme/experiments")
     Experiment.objects.update(gate={})
     assert "gate" not in page("/p/acme/experiments").partition("<tbody")[2].partition("</tbody")[0]
+
+
+def test_a_plan_that_follows_the_controls_looks_up_no_models_to_name(runs, member_client):
+    address = f"{NEW}?run=r1&run=r2&model=openai:a"
+
+    def looked_up(**headers: str) -> list[bool]:
+        with CaptureQueriesContext(connection) as asked:
+            assert member_client.get(address, headers=headers).status_code == 200
+        said = " ".join(query["sql"] for query in asked)
+        return ['SELECT DISTINCT "runs_effect"' in said, '"replay_replay"."model"' in said]
+
+    assert looked_up() == [True, True]
+    assert looked_up(**{"HX-Request": "true", "HX-Target": "plan"}) == [False, False]
 
 
 def test_the_list_asks_no_more_for_many(experiment, member_client, django_assert_max_num_queries):
