@@ -180,14 +180,11 @@ class Summary:
 
 def summary(experiment: Experiment) -> Summary:
     """The sums as the cells have them now."""
-    candidates = experiment.candidates.order_by("place")
-    columns = {one.pk: Column(one) for one in candidates}
-    cells = cells_of(experiment)
-    for sums in _sums(cells):
-        _take(columns[sums["candidate"]], sums)
-    _take_latencies(columns, cells)
+    found = summaries([experiment])[experiment.pk]
+    columns = {column.candidate.pk: column for column in found.columns}
+    _take_latencies(columns, cells_of([experiment]))
     _take_divergences(columns, experiment)
-    return Summary(experiment, list(columns.values()))
+    return found
 
 
 def summaries(experiments: Sequence[Experiment]) -> dict[int, Summary]:
@@ -195,11 +192,7 @@ def summaries(experiments: Sequence[Experiment]) -> dict[int, Summary]:
     them: without latencies and what is to be decided."""
     every = ExperimentCandidate.objects.filter(experiment__in=experiments).order_by("place")
     columns = {one.pk: Column(one) for one in every}
-    projects = {one.project_id for one in experiments}
-    hidden = Run.everything.filter(project__in=projects, deleted_at__isnull=False)
-    cells = Cell.objects.filter(experiment__in=experiments)
-    cells = cells.exclude(row__run__in=hidden.values("pk"))
-    for sums in _sums(cells):
+    for sums in _sums(cells_of(experiments)):
         _take(columns[sums["candidate"]], sums)
     found: dict[int, list[Column]] = {one.pk: [] for one in experiments}
     for column in columns.values():
@@ -207,10 +200,12 @@ def summaries(experiments: Sequence[Experiment]) -> dict[int, Summary]:
     return {one.pk: Summary(one, found[one.pk]) for one in experiments}
 
 
-def cells_of(experiment: Experiment) -> QuerySet[Cell]:
-    """Its cells, without those of runs that somebody deleted a moment ago."""
-    hidden = Run.everything.filter(project=experiment.project_id, deleted_at__isnull=False)
-    return Cell.objects.filter(experiment=experiment).exclude(row__run__in=hidden.values("pk"))
+def cells_of(experiments: Sequence[Experiment]) -> QuerySet[Cell]:
+    """Their cells, without those of runs that somebody deleted a moment ago."""
+    projects = {one.project_id for one in experiments}
+    hidden = Run.everything.filter(project__in=projects, deleted_at__isnull=False)
+    cells = Cell.objects.filter(experiment__in=experiments)
+    return cells.exclude(row__run__in=hidden.values("pk"))
 
 
 def _sums(cells: QuerySet[Cell]) -> Any:
