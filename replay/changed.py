@@ -57,14 +57,13 @@ def without_effect(controls: Controls, tried: Tried, calls: int) -> Iterator[Ref
     if not tried.made or tried.made < calls:
         return
     if controls.message is not None and len(_without_message(tried)) == tried.made:
-        del tried.notes[NOT_THERE.code]
+        tried.forget(NOT_THERE)
         text = "No chosen call holds the message that is to be replaced."
         yield Refused("message_not_found", text, "message")
-    for name in controls.tools_off:
-        if _is_nowhere(name, tried):
-            del tried.notes[not_offered(name).code][not_offered(name).message]
-            text = f"No chosen call offers the tool `{name}`; there is nothing to switch off."
-            yield Refused("tool_not_offered", text, "tools_off")
+    for name in [name for name in controls.tools_off if _is_nowhere(name, tried)]:
+        tried.forget(not_offered(name))
+        text = f"No chosen call offers the tool `{name}`; there is nothing to switch off."
+        yield Refused("tool_not_offered", text, "tools_off")
 
 
 def _without_message(tried: Tried) -> list[int]:

@@ -104,6 +104,10 @@ class Tried:
         """The effects that this is told of."""
         return self.notes.get(note.code, {}).get(cut(note.message), [])
 
+    def forget(self, note: Note) -> None:
+        """Tell this of no effect."""
+        self.notes.get(note.code, {}).pop(cut(note.message), None)
+
     def told(self) -> list[dict[str, Any]]:
         return [note for code, said in self.notes.items() for note in _grouped(code, said)]
 

@@ -209,6 +209,13 @@ def test_nothing_starts_with_such_a_mistake(plan, two_calls, call):
     assert told["error"]["field"] == "tools_off"
 
 
+@pytest.mark.parametrize("names", [["no\x1bpe"], ["no\x1bpe", "no␛pe"]])
+def test_it_is_told_of_names_that_a_page_spells_otherwise(plan, two_calls, call, names):
+    plan(two_calls)
+    status, told = call("POST", "replays", run="r", models=["openai:b"], tools_off=names)
+    assert (status, told["error"]["code"]) == (422, "tool_not_offered")
+
+
 def test_the_form_has_room_to_take_such_a_mistake_back(plan, two_calls, member_client):
     plan(two_calls)
     page = member_client.get("/p/acme/runs/r/replay?model=openai:b&tool_off=nope").content.decode()
