@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from replay.dialects import Overrides
+from replay.dialects.models import LIMITS
 from replay.dialects.prompt import Note
 from replay.dialects.reworded import reworded
 from replay.overriding import texts_of
@@ -17,8 +18,6 @@ from runs.messages.loose import number
 
 TOLD_APART = 12
 """So many messages of one kind are told each; beyond, one stands for all."""
-LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
-"""What the APIs call a limit of tokens."""
 NUMBERS = {"temperature": ("temperature",), "top_p": ("top_p",), "max_tokens": LIMITS}
 """Where a body has the numbers that may be changed."""
 

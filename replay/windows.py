@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from replay.dialects.bodies import open_call_ids
-from replay.dialects.models import has_image
+from replay.dialects.models import LIMITS, has_image
 from replay.dialects.prompt import Note
 from replay.providers import Call
 from runs.models import Effect
@@ -13,7 +13,6 @@ from runs.prices import window_of
 
 CHARACTERS_A_TOKEN = 4
 """A rule of thumb, for calls whose tokens nobody counted."""
-LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
 def window_notes(call: Call, effect: Effect) -> Iterator[Note]:

@@ -35,7 +35,8 @@ _NO_SCHEMA = re.compile(
     re.IGNORECASE,
 )
 _SAMPLING = ("temperature", "top_p", "top_k")
-_LIMIT_NAMES = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+"""What the APIs call a limit of tokens."""
 _MOST_STOPS = 4
 _MOST_OUTPUT = (
     (re.compile(r"^gpt-(3\.5|4-turbo|4-\d{4}-preview|4o-2024-05-13)"), 4096),
@@ -97,7 +98,7 @@ def may_refuse(api: str, model: str, body: Mapping[str, Any]) -> list[Note]:
 
 def _limits(model: str, body: Mapping[str, Any]) -> Iterator[Note]:
     most = most_output(model)
-    for key in _LIMIT_NAMES:
+    for key in LIMITS:
         limit = body.get(key)
         if most is not None and type(limit) is int and limit > most:
             yield _note(key, f"{model} gives {most:,} tokens at most; it may refuse {limit:,}")

@@ -11,7 +11,6 @@ from django import template
 from replay.models import Replay
 from runs.messages.loose import clean
 from runs.models import Family
-from runs.steps.timeline import lane_of
 
 register = template.Library()
 _NAMES = {"max_tokens": "most tokens out", "system": "system text", "message": "one message",
@@ -85,12 +84,6 @@ def on_purpose(replay: Replay) -> str:
 
 def _plain(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-@register.filter
-def lane(family: str) -> str:
-    """The colour of a family."""
-    return lane_of(family)
 
 
 @register.filter
