@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any
 
 from replay.dialects.loose import items, mapping, merged
-from replay.dialects.prompt import CHAT, MESSAGES, Media, Note, Prompt
+from replay.dialects.prompt import CHAT, MESSAGES, Call, Media, Native, Note, Part, Prompt
 
 Notes = list[Note]
 Body = dict[str, Any]
@@ -124,10 +124,15 @@ def hosted_tools(prompt: Prompt, api: str, notes: Notes) -> list[Any]:
         if tool.api == api:
             kept.append(dict(tool.item))
         else:
-            name = tool.item.get("type")
-            said = f"the tool {name!r} is left out: it runs at another API's provider"
-            notes.append(Note("hosted_tool_left_out", f"/tools/{index}", said))
+            notes.append(foreign_tool(tool, index))
     return kept
+
+
+def foreign_tool(tool: Native, index: int) -> Note:
+    """The note for a tool that runs at the provider of another API."""
+    name = tool.item.get("type")
+    said = f"the tool {name!r} is left out: it runs at another API's provider"
+    return Note("hosted_tool_left_out", f"/tools/{index}", said)
 
 
 def unsupported(names: Iterable[str], why: str) -> dict[str, Callable[[Any], Body | str]]:
@@ -183,6 +188,17 @@ def openai_cache(retention: str) -> Body | str:
     if retention == "short":
         return {"prompt_cache_retention": "in_memory"}
     return "OpenAI's prompt cache is always on"
+
+
+def no_such_part(part: Part) -> Note:
+    """The note for a part of an assistant's turn that an API has no place for."""
+    return Note("part_left_out", part.path, "a part is left out: this API takes no such")
+
+
+def invalid_arguments(part: Call) -> Note:
+    """The note for arguments that the model wrote as no JSON object."""
+    said = f"the arguments of a call were no JSON object: {(part.written or '')[:200]}"
+    return Note("invalid_arguments", part.path, said)
 
 
 def sealed_reasoning(path: str) -> Note:

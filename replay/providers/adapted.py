@@ -20,8 +20,13 @@ from replay.dialects.models import (
     takes_one_sampling,
 )
 from replay.dialects.prompt import Media, Opaque, Part, Text
-from replay.dialects.write.messages import LEAST_BUDGET, default_max_tokens
-from replay.dialects.write.responses import LEAST_OUTPUT
+from replay.dialects.write.messages import (
+    LEAST_BUDGET,
+    default_max_tokens,
+    limit_added,
+    temperature_lowered,
+)
+from replay.dialects.write.responses import LEAST_OUTPUT, LIMIT_RAISED
 
 MOST_UNSTREAMED = 16384
 _FAMILIES = "fable-5|mythos|sonnet-5|opus-5|haiku-5-5"
@@ -90,12 +95,9 @@ def _limited(prompt: Prompt, api: str, model: str) -> Prompt:
     limit, most = prompt.max_tokens, most_output(model)
     if api == MESSAGES and limit is None:
         limit = min(default_max_tokens(model), MOST_UNSTREAMED)
-        said = f"the API wants a limit of tokens and none was recorded; {limit} is sent"
-        note = Note("max_tokens_added", "/max_tokens", said)
+        note = limit_added(limit)
     elif api == RESPONSES and limit is not None and limit < LEAST_OUTPUT:
-        limit = LEAST_OUTPUT
-        said = f"the API takes no limit of tokens below {limit}, so that is sent"
-        note = Note("max_tokens_raised", "/max_tokens", said)
+        note, limit = LIMIT_RAISED, LEAST_OUTPUT
     elif most is not None and type(limit) is int and limit > most:
         said = f"{model} gives {most:,} tokens at most; that is sent in place of {limit:,}"
         note, limit = Note("max_tokens_lowered", "/max_tokens", said), most
@@ -161,11 +163,7 @@ def _unsampled(prompt: Prompt, api: str, model: str) -> Prompt:
 def _sampled(prompt: Prompt, model: str, keeps_top_p: bool) -> Prompt:
     """With a temperature that Anthropic takes, and one of two where ``model`` refuses both."""
     if isinstance(prompt.temperature, int | float) and prompt.temperature > 1:
-        said = (
-            f"the temperature {prompt.temperature} is above this API's highest, 1, so that is sent"
-        )
-        note = Note("temperature_lowered", "/temperature", said)
-        prompt = _noted(replace(prompt, temperature=1), note)
+        prompt = _noted(replace(prompt, temperature=1), temperature_lowered(prompt.temperature))
     options = prompt.options
     if prompt.temperature is None or options.top_p is None or not takes_one_sampling(model):
         return prompt

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from replay.dialects import Note, Prompt, read_body
-from replay.dialects.carry import escaped
+from replay.dialects.carry import escaped, foreign_tool
 from replay.dialects.settle import settled
 from replay.providers.fidelity_parts import notes_on_parts
 
@@ -118,6 +118,4 @@ def _left(prompt: Prompt) -> Iterator[Note]:
         path = f"/provider_options/{escaped(key)}"
         yield Note("other_provider", path, f"options for {key} are left out")
     for index, tool in enumerate(prompt.hosted_tools):
-        name = tool.item.get("type")
-        said = f"the tool {name!r} is left out: it runs at another API's provider"
-        yield Note("hosted_tool_left_out", f"/tools/{index}", said)
+        yield foreign_tool(tool, index)

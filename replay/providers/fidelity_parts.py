@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from replay.dialects import Note, Prompt
-from replay.dialects.carry import ids_for
+from replay.dialects.carry import ids_for, invalid_arguments
 from replay.dialects.prompt import Call, Media, Part, Reasoning, Result, Text, Turn
 
 
@@ -100,8 +100,7 @@ def _call(part: Call, sent: _Sent) -> Iterator[Note]:
         said = f"the call id {part.id} is sent as {spelled}"
         yield Note("call_id_respelled", part.path, said)
     if part.written is not None:
-        said = f"the arguments of a call were no JSON object: {part.written[:200]}"
-        yield Note("invalid_arguments", part.path, said)
+        yield invalid_arguments(part)
     elif found.name != part.name or found.arguments != part.arguments:
         yield Note("call_changed", part.path, f"the call {part.id} is sent in other words")
 

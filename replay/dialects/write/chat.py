@@ -14,7 +14,9 @@ from replay.dialects.carry import (
     foreign_reasoning,
     hosted_tools,
     ids_for,
+    invalid_arguments,
     left_out,
+    no_such_part,
     object_schema,
     openai_cache,
     put_options,
@@ -246,9 +248,7 @@ def _assistant(turn: Turn, ids: CallIds, notes: Notes) -> Iterator[Body]:
         elif isinstance(part, Opaque) and part.native.api == CHAT:
             message.update(part.native.item)
         else:
-            notes.append(
-                Note("part_left_out", part.path, "a part is left out: this API takes no such")
-            )
+            notes.append(no_such_part(part))
     if "".join(texts):
         message["content"] = "".join(texts)
     if calls:
@@ -272,8 +272,7 @@ def _reasoning(part: Reasoning, message: Body, texts: list[str], notes: Notes) -
 
 def _call(part: Call, ids: CallIds, notes: Notes) -> Body:
     if part.written is not None:
-        said = f"the arguments of a call were no JSON object: {part.written[:200]}"
-        notes.append(Note("invalid_arguments", part.path, said))
+        notes.append(invalid_arguments(part))
     written = compact_json(dict(part.arguments))
     if part.native and part.native.api == CHAT:
         own = part.native.item.get("function") or {}

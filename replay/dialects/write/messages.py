@@ -15,7 +15,9 @@ from replay.dialects.carry import (
     foreign_reasoning,
     hosted_tools,
     ids_for,
+    invalid_arguments,
     left_out,
+    no_such_part,
     object_schema,
     put_options,
     put_params,
@@ -93,9 +95,14 @@ def _limit(prompt: Prompt, model: str, notes: Notes) -> int:
     if prompt.max_tokens is not None:
         return prompt.max_tokens
     limit = default_max_tokens(model)
-    said = f"the API wants a limit of tokens and none was recorded; {limit} is sent"
-    notes.append(Note("max_tokens_added", "/max_tokens", said))
+    notes.append(limit_added(limit))
     return limit
+
+
+def limit_added(limit: int) -> Note:
+    """The note for a limit that is made up, as this API wants one."""
+    said = f"the API wants a limit of tokens and none was recorded; {limit} is sent"
+    return Note("max_tokens_added", "/max_tokens", said)
 
 
 def _system(prompt: Prompt, notes: Notes) -> Iterator[Body]:
@@ -115,10 +122,13 @@ def _put_temperature(body: Body, prompt: Prompt, notes: Notes) -> None:
         return
     body["temperature"] = min(prompt.temperature, 1)
     if prompt.temperature > 1:
-        said = (
-            f"the temperature {prompt.temperature} is above this API's highest, 1, so that is sent"
-        )
-        notes.append(Note("temperature_lowered", "/temperature", said))
+        notes.append(temperature_lowered(prompt.temperature))
+
+
+def temperature_lowered(recorded: float) -> Note:
+    """The note for a temperature that this API does not go up to."""
+    said = f"the temperature {recorded} is above this API's highest, 1, so that is sent"
+    return Note("temperature_lowered", "/temperature", said)
 
 
 def _spell(prompt: Prompt, body: Body) -> dict[str, Callable[[Any], Body | str]]:
@@ -310,15 +320,12 @@ def _assistant(turn: Turn, prompt: Prompt, ids: CallIds, notes: Notes) -> Iterat
         elif isinstance(part, Reasoning):
             notes.append(sealed_reasoning(part.path))
         else:
-            notes.append(
-                Note("part_left_out", part.path, "a part is left out: this API takes no such")
-            )
+            notes.append(no_such_part(part))
 
 
 def _call(part: Call, ids: CallIds, notes: Notes) -> Body:
     if part.written is not None:
-        said = f"the arguments of a call were no JSON object: {part.written[:200]}"
-        notes.append(Note("invalid_arguments", part.path, said))
+        notes.append(invalid_arguments(part))
     own = dict(part.native.item) if part.native and part.native.api == MESSAGES else {}
     spelled = ids.spell(part.id, part.path)
     call = {"type": "tool_use", "id": spelled, "name": part.name, "input": dict(part.arguments)}

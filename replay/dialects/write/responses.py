@@ -14,7 +14,9 @@ from replay.dialects.carry import (
     foreign_reasoning,
     hosted_tools,
     ids_for,
+    invalid_arguments,
     left_out,
+    no_such_part,
     object_schema,
     openai_cache,
     put_options,
@@ -46,6 +48,11 @@ _KNOWN = (
 )
 KNOWN = frozenset(_KNOWN.split())
 LEAST_OUTPUT = 16
+LIMIT_RAISED = Note(
+    "max_tokens_raised",
+    "/max_tokens",
+    f"the API takes no limit of tokens below {LEAST_OUTPUT}, so that is sent",
+)
 
 
 def write(prompt: Prompt, model: str) -> tuple[Body, list[Note]]:
@@ -102,8 +109,7 @@ def _put_limit(body: Body, prompt: Prompt, notes: Notes) -> None:
         return
     body["max_output_tokens"] = max(prompt.max_tokens, LEAST_OUTPUT)
     if prompt.max_tokens < LEAST_OUTPUT:
-        said = f"the API takes no limit of tokens below {LEAST_OUTPUT}, so that is sent"
-        notes.append(Note("max_tokens_raised", "/max_tokens", said))
+        notes.append(LIMIT_RAISED)
 
 
 def _function(tool: Any, notes: Notes) -> Body:
@@ -230,9 +236,7 @@ def _assistant(turn: Turn, ids: CallIds, notes: Notes) -> Iterator[Body]:
         elif isinstance(part, Reasoning):
             notes.append(sealed_reasoning(part.path))
         else:
-            notes.append(
-                Note("part_left_out", part.path, "a part is left out: this API takes no such")
-            )
+            notes.append(no_such_part(part))
 
 
 def _said(text: str) -> Body:
@@ -241,8 +245,7 @@ def _said(text: str) -> Body:
 
 def _call(part: Call, ids: CallIds, notes: Notes) -> Body:
     if part.written is not None:
-        said = f"the arguments of a call were no JSON object: {part.written[:200]}"
-        notes.append(Note("invalid_arguments", part.path, said))
+        notes.append(invalid_arguments(part))
     written = compact_json(dict(part.arguments))
     return {
         "type": "function_call",
