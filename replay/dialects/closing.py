@@ -5,6 +5,7 @@ All else of the body stays as it was recorded, which a rebuild could not promise
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import Any
 
 from replay.dialects.loose import items, mapping, text
@@ -158,7 +159,7 @@ class _Items(_Way):
             elif self.closes(identity, path):
                 kept.append(item)
                 answers.append({"type": _OUTPUT, "call_id": identity, "output": self.said})
-            else:
+            elif not _calls_on(listed[index + 1 :], told):
                 _without_thought(kept)
         return [*kept, *answers]
 
@@ -168,6 +169,12 @@ _OUTPUT = "function_call_output"
 
 def _is(item: Any, kind: str) -> bool:
     return bool(item.get("type") == kind)
+
+
+def _calls_on(rest: list[Any], told: set[str]) -> bool:
+    """Whether a call that stays is next to the one that goes: one thought led to both."""
+    calls = takewhile(lambda item: _is(item, "function_call"), map(mapping, rest))
+    return any(text(call.get("call_id")) in told for call in calls)
 
 
 def _without_thought(kept: list[Any]) -> None:

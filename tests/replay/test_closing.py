@@ -111,6 +111,20 @@ def test_an_item_that_goes_takes_its_reasoning_along(fake, providers):
     assert told == ["user", "a", "a", "user"]
 
 
+ANSWERED = [item("b"), {"type": "function_call_output", "call_id": "b", "output": "1"}]
+
+
+@pytest.mark.parametrize(
+    ("after", "thinks"),
+    [(ANSWERED, True), ([item("c"), *ANSWERED], True), (HELLO, False), ([item("c")], False)],
+)
+def test_reasoning_stays_with_the_other_calls_it_led_to(providers, after, thinks):
+    said = [*HELLO, THOUGHT, item("a"), *after]
+    wire = wired("https://api.openai.com/v1/responses", {"model": "m", "input": said})
+    call = made(providers, COMPLETION, BODIES["responses"][1], wire, dangling="drop")
+    assert (THOUGHT in call.body["input"]) == thinks
+
+
 def test_blocks_get_their_results_first(fake, providers):
     sent, _ = asked(fake, providers, "anthropic", dangling_result="none")
     answered = [
