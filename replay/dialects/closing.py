@@ -10,6 +10,7 @@ from typing import Any
 
 from replay.dialects.loose import items, mapping, text
 from replay.dialects.prompt import CHAT, RESPONSES, Note
+from replay.dialects.settle import dangling_call, lone_reasoning, orphan_result
 
 Item = dict[str, Any]
 
@@ -32,14 +33,11 @@ class _Way:
 
     def closes(self, identity: str, path: str) -> bool:
         """Notes what becomes of an open call; whether it gets a result."""
-        told = "it is left out" if self.said is None else f"one saying “{self.said}” is sent"
-        note = Note("dangling_call", path, f"the call {identity} has no result; {told}")
-        self.notes.append(note)
+        self.notes.append(dangling_call(identity, path, self.said))
         return self.said is not None
 
     def orphaned(self, identity: str, path: str) -> None:
-        told = f"the result of {identity} answers no call before it; it is left out"
-        self.notes.append(Note("orphan_result", path, told))
+        self.notes.append(orphan_result(identity, path))
 
 
 class _Chat(_Way):
@@ -129,8 +127,14 @@ class _Blocks(_Way):
             else:
                 gone.add(identity)
         if gone:
-            content = [b for b in kept[-1]["content"] if mapping(b).get("id") not in gone]
-            kept[-1:] = [{**kept[-1], "content": content}] if content else []
+            blocks = kept[-1]["content"]
+            content = [b for b in blocks if mapping(b).get("id") not in gone]
+            says = any(mapping(b).get("type") not in _THOUGHTS for b in content)
+            kept[-1:] = [{**kept[-1], "content": content}] if says else []
+            if not says:
+                where = path.rpartition("/")[0]
+                thoughts = (at for at, block in enumerate(blocks) if block in content)
+                self.notes += [lone_reasoning(f"{where}/{at}") for at in thoughts]
         if answers:
             content = (after or {}).get("content", [])
             more = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -165,6 +169,7 @@ class _Items(_Way):
 
 
 _OUTPUT = "function_call_output"
+_THOUGHTS = ("thinking", "redacted_thinking")
 
 
 def _is(item: Any, kind: str) -> bool:

@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from replay.dialects.prompt import NO_RESULT, Call, Note, Part, Prompt, Result, Text, Turn
+from replay.dialects.prompt import (
+    NO_RESULT,
+    Call,
+    Note,
+    Part,
+    Prompt,
+    Reasoning,
+    Result,
+    Text,
+    Turn,
+)
 
 
 def settled(prompt: Prompt) -> Prompt:
@@ -37,12 +47,29 @@ def settled(prompt: Prompt) -> Prompt:
     return replace(prompt, turns=tuple(_together(turns)), notes=prompt.notes + tuple(notes))
 
 
+def orphan_result(identity: str, path: str) -> Note:
+    """The note for a result without a call."""
+    told = f"the result of {identity} answers no call before it; it is left out"
+    return Note("orphan_result", path, told)
+
+
+def dangling_call(identity: str, path: str, said: str | None) -> Note:
+    """The note for a call without a result; `said` is what it gets, None where it is left out."""
+    told = "it is left out" if said is None else f"one saying “{said}” is sent"
+    return Note("dangling_call", path, f"the call {identity} has no result; {told}")
+
+
+def lone_reasoning(path: str) -> Note:
+    """The note for reasoning of which nothing is left that it led to."""
+    said = "the model's reasoning is left out with the call that it led to"
+    return Note("reasoning_left_out", path, said)
+
+
 def _matched(turn: Turn, waiting: dict[str, Call], notes: list[Note]) -> Turn:
     kept: list[Part] = []
     for part in turn.parts:
         if isinstance(part, Result) and waiting.pop(part.call_id, None) is None:
-            said = f"the result of {part.call_id} answers no call before it; it is left out"
-            notes.append(Note("orphan_result", part.path, said))
+            notes.append(orphan_result(part.call_id, part.path))
         else:
             kept.append(part)
     return replace(turn, parts=tuple(kept))
@@ -63,8 +90,7 @@ def _answer(waiting: dict[str, Call], said: str, notes: list[Note]) -> Turn:
     """A user turn that answers what waits."""
     results: list[Part] = []
     for call in waiting.values():
-        told = f"the call {call.id} has no result; one saying “{said}” is sent"
-        notes.append(Note("dangling_call", call.path, told))
+        notes.append(dangling_call(call.id, call.path, said))
         # What a person says in its place is a result; what we say, that there is none.
         results.append(Result(call.id, call.name, (Text(said),), is_error=said == NO_RESULT))
     return Turn("user", tuple(results))
@@ -72,10 +98,12 @@ def _answer(waiting: dict[str, Call], said: str, notes: list[Note]) -> Turn:
 
 def _without(turns: list[Turn], waiting: dict[str, Call], notes: list[Note]) -> list[Turn]:
     for call in waiting.values():
-        told = f"the call {call.id} has no result; it is left out"
-        notes.append(Note("dangling_call", call.path, told))
+        notes.append(dangling_call(call.id, call.path, None))
     at = max(i for i, turn in enumerate(turns) if turn.role == "assistant")
     kept = tuple(p for p in turns[at].parts if not (isinstance(p, Call) and p.id in waiting))
+    if all(isinstance(part, Reasoning) for part in kept):  # no API takes an answer of that alone
+        notes += [lone_reasoning(part.path) for part in kept]
+        kept = ()
     rest = [replace(turns[at], parts=kept)] if kept else []
     return [*turns[:at], *rest, *turns[at + 1 :]]
 

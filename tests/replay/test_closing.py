@@ -146,6 +146,20 @@ def test_blocks_are_dropped_and_markers_kept(fake, providers):
     ]
 
 
+SIGNED = {"type": "thinking", "thinking": "Where is it?", "signature": "s"}
+ONLY_THOUGHT = [*HELLO, {"role": "assistant", "content": [SIGNED, used("a")]}, *HELLO]
+
+
+@pytest.mark.parametrize("model", [BODIES["anthropic"][1], BODIES["openai"][1]])
+def test_an_answer_of_which_only_a_thought_is_left_goes_too(providers, model):
+    body = {"model": "m", "max_tokens": 9, "messages": ONLY_THOUGHT}
+    wire = wired("https://api.anthropic.com/v1/messages", body)
+    call = made(providers, COMPLETION, model, wire, dangling="drop")
+    assert {message["role"] for message in call.body["messages"]} == {"user"}
+    told = [note.path for note in call.notes if note.code == "reasoning_left_out"]
+    assert told == [f"/messages/{len(HELLO)}/content/0"]
+
+
 @pytest.mark.parametrize("name", BODIES)
 @pytest.mark.parametrize("way", [{"dangling": "drop"}, {"dangling_result": "none"}])
 def test_a_body_without_open_calls_goes_out_as_it_was(providers, name, way):
