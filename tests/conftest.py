@@ -7,8 +7,10 @@ import os
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from django.conf import settings
 from django.core.management.commands import flush
 from django.db import connection
 from django.db.backends.postgresql.operations import DatabaseOperations as PostgresOperations
@@ -23,6 +25,19 @@ hypothesis_settings.load_profile("any-machine")
 # Thousands of collected tests stay to the end: walking them again and again to find garbage is a
 # tenth of the suite's time.
 gc.set_threshold(100_000, 20, 50)
+
+
+def redis_of_its_own() -> None:
+    """A database of Redis for each process of the tests: their workers would take each other's
+    messages, and drop them, since they know the replays of their own database only. Processes that
+    tests start are told by the environment. Database 0 is for a single one."""
+    number = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")
+    if number and (url := os.environ.get("REDIS_URL")):
+        url = urlsplit(url)._replace(path=f"/{int(number) + 1}").geturl()
+        os.environ["REDIS_URL"] = settings.REDIS_URL = settings.CELERY_BROKER_URL = url
+
+
+redis_of_its_own()
 
 
 def pytest_collection_finish() -> None:
@@ -70,8 +85,6 @@ def django_db_setup(django_db_setup: None, django_db_blocker) -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def _quick_passwords(django_test_environment: None) -> None:
     """Argon2 is slow on purpose, and hundreds of tests make a person."""
-    from django.conf import settings
-
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 

@@ -12,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 from receiver import running
@@ -23,6 +24,7 @@ from replay.notifications import keeping, sending
 from replay.notifications import sweeper as notifications
 from replay.questions import read_question
 from replay.start import start
+from rewyn_web.celery import app
 from runs.models import Run
 
 pytestmark = pytest.mark.slow
@@ -175,6 +177,14 @@ def test_a_process_that_ends_waits_for_no_provider_and_gives_its_replay_back(que
 
 
 WORKER = ("-m", "celery", "-A", "rewyn_web", "worker", "-P", "threads", "-c", "2", "-l", "error")
+
+
+@pytest.mark.redis
+def test_no_other_process_of_the_tests_takes_the_messages_of_this_one(worker_id):
+    assert os.environ["REDIS_URL"] == settings.CELERY_BROKER_URL
+    if worker_id != "master":
+        number = int(worker_id.removeprefix("gw")) + 1
+        assert app.connection_for_write().virtual_host == str(number)
 
 
 @pytest.mark.redis
