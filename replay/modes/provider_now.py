@@ -4,6 +4,7 @@ key be taken away, or its address."""
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 from django.conf import settings
 
@@ -11,6 +12,7 @@ from replay.models import Replay
 from replay.project_providers import limits
 from replay.project_providers.catalog import catalog_of
 from replay.providers import BadModel, Provider
+from runs.redaction.rules import for_project
 from runs.refusals import Refused
 
 LOOK_SECONDS = 1.0
@@ -20,9 +22,10 @@ LOOK_SECONDS = 1.0
 def provider_of(replay: Replay) -> tuple[Provider, str]:
     """Who is asked for a candidate; Refused where that is not possible here and now."""
     try:
-        return catalog_of(replay.project_id).choose(replay.candidate)
+        provider, model = catalog_of(replay.project_id).choose(replay.candidate)
     except BadModel as error:
         raise Refused(error.code, str(error), "models") from None
+    return replace(provider, redactor=for_project(replay.project.redaction_rules)), model
 
 
 class ProviderNow:

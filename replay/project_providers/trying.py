@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.utils import timezone
 
@@ -10,6 +10,7 @@ from replay.project_providers.catalog import catalog_of
 from replay.project_providers.models import SAID, ProjectProvider
 from replay.providers import BadModel, Result, build_call, send
 from runs.messages.loose import clean
+from runs.redaction.rules import for_project
 
 SECONDS = 20.0
 MOST_TOKENS = 16
@@ -46,6 +47,7 @@ def _asked(row: ProjectProvider, model: str) -> Tried:
         provider, name = catalog_of(row.project_id).choose(f"{row.name}:{model}")
     except BadModel as bad:
         return Tried(False, bad.code, str(bad))
+    provider = replace(provider, redactor=for_project(row.project.redaction_rules))
     history = [{"role": "user", "content": [{"type": "text", "text": ASK}]}]
     request = {"chat_history": history, "max_tokens": MOST_TOKENS}
     record = {"kind": {"effect": "completion", "request": request}}

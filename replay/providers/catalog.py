@@ -17,6 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from replay.dialects import CHAT, MESSAGES, RESPONSES
 from replay.providers.addresses import Policy
+from runs.redaction import Redactor
 
 OPENAI_URL = "https://api.openai.com/v1"
 ANTHROPIC_URL = "https://api.anthropic.com"
@@ -27,6 +28,7 @@ _NEEDS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 COMPATIBLE = "compatible"
 """The kind of a server that speaks OpenAI's Chat Completions and is none of the others."""
 FIXED_NAMES = ("openai-chat", "openai-responses")
+_BUILT_IN_ALONE = Redactor()
 _FIXED = dict(zip(FIXED_NAMES, (CHAT, RESPONSES), strict=True))
 
 
@@ -46,7 +48,7 @@ class Provider:
     of all providers here: a gateway may say back one that was not sent to it now. ``kind`` says
     whose manner of an API it is, where the name does not. ``policy`` bounds which addresses are
     asked; without one it is the operator who named the base URL, and only what is never asked is
-    refused.
+    refused. ``redactor`` is the one of the project that asks.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Provider:
     kind: str = ""
     policy: Policy | None = None
     hidden: tuple[str, ...] = field(default=(), repr=False)
+    redactor: Redactor = field(default=_BUILT_IN_ALONE, repr=False, compare=False)
 
     def url(self, api: str) -> str:
         """The address of an API, as the official client forms it."""
@@ -95,7 +98,9 @@ class Provider:
         return _spellings(frozenset(secrets)).sub(b"[key]", data) if secrets else data
 
     def masked_text(self, text: str) -> str:
-        return self.masked(text.encode("utf-8", "replace")).decode("utf-8", "replace")
+        """A text, of an error say, without the keys and what redaction takes out."""
+        masked = self.masked(text.encode("utf-8", "replace")).decode("utf-8", "replace")
+        return self.redactor.text(masked)[0]
 
 
 @lru_cache(maxsize=8)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from replay.dialects import Answer, BadAnswer, Note, read_answer
 from replay.dialects.loose import compact_json, read_value
@@ -13,6 +14,7 @@ from replay.dialects.streams import Fold
 from replay.providers import errors
 from replay.providers.catalog import Provider
 from replay.providers.errors import ProviderError
+from replay.providers.hiding import STREAM_NOT_KEPT, Hidden, hidden, is_clean, notes_of
 
 MOST_BYTES = 32 * 1024 * 1024
 _REQUEST_IDS = (
@@ -134,20 +136,45 @@ class Exchange:
             raise self._interrupted
         done = self._end or time.monotonic()
         answer, error = self._meaning(self._cut or failure)
+        kept, told = self._kept()
         request_id = next((self.headers[n] for n in _REQUEST_IDS if self.headers.get(n)), None)
         if request_id is None and answer is not None:
             request_id = answer.response_id
         return Result(
             status=self.status,
             request_bytes=self.request_bytes,
-            response_bytes=self._provider.masked(bytes(self._body)),
+            response_bytes=kept,
             answer=answer,
             error=self._masked(error) if error else None,
             latency_ms=(done - self._start) * 1000,
             first_token_ms=self._first_token,
             request_id=self._provider.masked_text(request_id) if request_id else None,
-            notes=notes,
+            notes=(*notes, *told),
         )
+
+    def _kept(self) -> tuple[bytes, tuple[Note, ...]]:
+        """The response as it is stored, and what of it is not what came."""
+        read, came = self._readable, bytes(self._body)
+        told = notes_of(read.rules)
+        if not self.is_stream:
+            return read.data, told
+        if read.is_whole and is_clean(self._provider, came):
+            return came, told
+        return read.data, (*told, STREAM_NOT_KEPT)
+
+    @cached_property
+    def _readable(self) -> Hidden:
+        """What came, a stream as the body it makes, without what is not kept. Only when a stream is
+        put together are a key or a secret whole that came in pieces of several events."""
+        came = self._put_together() if self.is_stream else bytes(self._body)
+        return hidden(self._provider, came)
+
+    def _put_together(self) -> bytes:
+        try:
+            whole = compact_json(self._fold.error or self._fold.body())
+        except (ValueError, RecursionError):
+            return b""
+        return whole.encode("utf-8", "surrogatepass")
 
     def _events(self, events: list[Event]) -> None:
         for event in events:
@@ -166,9 +193,8 @@ class Exchange:
             raise
 
     def _meaning(self, failure: BaseException | None) -> tuple[Answer | None, ProviderError | None]:
-        body = self._provider.masked(bytes(self._body))
         if self.status is not None and not 200 <= self.status < 300:
-            return None, errors.of_response(self.status, self.headers, body)
+            return None, errors.of_response(self.status, self.headers, self._readable.data)
         if isinstance(failure, TooMuch):
             return None, ProviderError("too_large", str(failure), self.status)
         if isinstance(failure, BadStream):
@@ -177,7 +203,7 @@ class Exchange:
             return None, errors.of_stream(self._fold.error, self.status or 200)
         if failure is not None:
             return None, errors.of_exception(failure)
-        return self._streamed() if self.is_stream else self._whole(body)
+        return self._streamed() if self.is_stream else self._whole(self._readable.data)
 
     def _masked(self, error: ProviderError) -> ProviderError:
         hide = self._provider.masked_text
@@ -187,12 +213,9 @@ class Exchange:
         if not self._fold.complete:
             said = "the stream ended before its answer was whole"
             return None, ProviderError("incomplete", said, self.status, retryable=True)
-        # A key in pieces of several events is whole only now.
-        try:
-            body = compact_json(self._fold.body()).encode("utf-8", "surrogatepass")
-        except (ValueError, RecursionError):
+        if not self._readable.data:
             return None, ProviderError("malformed", "the stream is no JSON", self.status)
-        return self._whole(self._provider.masked(body))
+        return self._whole(self._readable.data)
 
     def _whole(self, body: bytes) -> tuple[Answer | None, ProviderError | None]:
         try:
