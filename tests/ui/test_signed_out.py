@@ -1,0 +1,109 @@
+"""A page that asks by itself rests when one signed out in another tab, and goes on afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from replay import jobs
+from replay.models import Replay
+from replay.questions import read_question
+from replay.start import start
+from runs.models import Run
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def person(make_member):
+    return make_member("member")
+
+
+@pytest.fixture
+def tab(chromium, live_server, session_cookie, person) -> Iterator[Page]:
+    """A page of a browser in which that person is signed in, and whose requests may be refused."""
+    context = chromium.new_context(base_url=live_server.url)
+    context.add_cookies([session_cookie(person, live_server.url)])
+    yield context.new_page()
+    context.close()
+
+
+def ask(*models: str) -> Replay:
+    """A replay of the run, on which nobody works."""
+    question = read_question({"run": "refund", "models": [*models]})
+    return start(Run.objects.get(external_id="refund"), question, jobs.Asker()).replays[0]
+
+
+def sign_out_elsewhere(tab: Page) -> None:
+    other = tab.context.new_page()
+    other.goto("/p/acme/runs")
+    other.get_by_role("button", name="Sign out").click()
+    other.wait_for_url("**/sign-in**")
+    other.close()
+
+
+def answers(tab: Page) -> list[int]:
+    found: list[int] = []
+    tab.on("response", lambda answer: found.append(answer.status))
+    return found
+
+
+def rests(tab: Page, told: list[int]) -> None:
+    """Says so once, then asks nothing more."""
+    notice = tab.locator("#refused")
+    words = "You are not signed in any more. Nothing new comes to this page."
+    expect(notice).to_contain_text(words, timeout=15_000)
+    before = len(told)
+    tab.wait_for_timeout(3_500)
+    assert (told[before:], told.count(401)) == ([], 1)
+
+
+def come_back(tab: Page, cookie: dict[str, str]) -> None:
+    tab.context.add_cookies([cookie])
+    tab.evaluate("window.dispatchEvent(new Event('focus'))")
+    expect(tab.locator("#refused")).to_have_count(0)
+
+
+def test_a_replay_rests_and_goes_on(
+    tab, refund, person, session_cookie: Callable, live_server
+) -> None:
+    replay = ask("openai:a")
+    tab.goto(f"/p/acme/replays/{replay.public_id}")
+    told = answers(tab)
+    sign_out_elsewhere(tab)
+    rests(tab, told)
+    come_back(tab, session_cookie(person, live_server.url))
+    jobs.cancel(replay)
+    expect(tab.locator("#live")).to_contain_text("cancelled", timeout=15_000)
+
+
+def test_it_rests_on_when_the_notice_is_closed(tab, refund) -> None:
+    tab.goto(f"/p/acme/replays/{ask('openai:a').public_id}")
+    told = answers(tab)
+    sign_out_elsewhere(tab)
+    rests(tab, told)
+    tab.get_by_role("button", name="Close", exact=True).click()
+    tab.wait_for_timeout(2_500)
+    assert told.count(401) == 1
+
+
+def test_an_experiment_rests(tab, refund) -> None:
+    experiment = ask("openai:a", "openai:b").experiment
+    assert experiment
+    tab.goto(f"/p/acme/experiments/{experiment.public_id}")
+    told = answers(tab)
+    sign_out_elsewhere(tab)
+    rests(tab, told)
+
+
+def test_the_list_of_runs_and_the_counts_of_the_rail_rest(tab, refund) -> None:
+    tab.goto("/p/acme/runs")
+    told = answers(tab)
+    sign_out_elsewhere(tab)
+    tab.evaluate("htmx.trigger('#news', 'refresh')")  # what comes every ten seconds
+    rests(tab, told)
+    tab.evaluate("htmx.trigger('#news', 'refresh')")
+    tab.wait_for_timeout(500)
+    assert told.count(401) == 1
