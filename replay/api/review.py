@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import orjson
@@ -14,19 +15,18 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from replay.api import review_docs as docs
-from replay.api.asking import decider_of, named
+from replay.api.asking import decider_of, named, read_json
+from replay.api.baselines import line
 from replay.api.paging import bounded, word
 from replay.comparison.differences import Difference
-from replay.models import Replay, ReplayStatus
+from replay.models import Experiment, Replay, ReplayStatus
 from replay.review import deciding, reading
 from replay.review.models import COUNTED, Baseline, Cluster, Divergence, ReviewEvent, State
 from replay.review.people import Decider
 from replay.review.turns import minimum_of
-from rewyn_sdk.errors import DecodeError
-from rewyn_sdk.jsontext import parse
 from runs.accounts.models import Project, Scope
 from runs.api.auth import project_id_of, project_of
-from runs.api.incoming import read_small
+from runs.messages.loose import clean
 from runs.refusals import Refused
 from runs.strangers import only
 
@@ -65,9 +65,9 @@ class VerdictView(APIView):
         divergence = _mine(request).filter(public_id=divergence_id).first()
         if divergence is None:
             raise Http404
-        ruling, whole, seen = _asked(request)
+        asked = _asked(request)
         try:
-            event = _decide(divergence, ruling, decider_of(request), whole, seen)
+            event = _decide(divergence, asked, decider_of(request))
         except deciding.AlreadyDecided as first:
             raise Refused("conflict", str(first), "version") from None
         now = _mine(request).get(pk=divergence.pk)
@@ -157,13 +157,22 @@ def _of_runs(request: Request) -> dict[str, str]:
     return {} if run is None else {"run__external_id": run}
 
 
-def _asked(request: Request) -> tuple[deciding.Ruling, bool, int | None]:
-    try:
-        sent = parse(read_small(request._request))
-    except DecodeError as error:
-        raise Refused("malformed", f"The body is no JSON: {error}") from None
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A verdict as it was sent: on one, on its `whole` cluster, or on what an experiment found of
+    that; `seen` is the version that was looked at, None if that was not said."""
+
+    ruling: deciding.Ruling
+    whole: bool
+    of: Experiment | None
+    seen: int | None
+
+
+def _asked(request: Request) -> _Asked:
+    sent = read_json(request)
     if not isinstance(sent, dict):
         raise Refused("invalid", "Expected an object.")
+    only(sent, "verdict", "reason", "of", "version", "baseline", "experiment")
     verdict, reason = (_of_kind(sent, name, str, "") for name in ("verdict", "reason"))
     baseline = _of_kind(sent, "baseline", bool, True)
     seen = _of_kind(sent, "version", int, None)
@@ -175,7 +184,20 @@ def _asked(request: Request) -> tuple[deciding.Ruling, bool, int | None]:
     except deciding.Unruly as problem:
         field = "reason" if "reason" in str(problem) else "verdict"
         raise Refused("invalid", str(problem), field) from None
-    return ruling, scope == "cluster", seen
+    return _Asked(ruling, scope == "cluster", _experiment(request, sent, scope), seen)
+
+
+def _experiment(request: Request, sent: dict[str, Any], scope: str) -> Experiment | None:
+    public_id = _of_kind(sent, "experiment", str, None)
+    if public_id is None:
+        return None
+    if scope != "cluster":
+        raise Refused("invalid", "`experiment` narrows a verdict `of` a cluster.", "experiment")
+    mine = Experiment.objects.filter(project=project_id_of(request))
+    found = mine.filter(public_id=clean(public_id)).first()
+    if found is None:
+        raise Refused("not_found", "There is no experiment of this id.", "experiment")
+    return found
 
 
 def _of_kind(sent: dict[str, Any], name: str, kind: type, default: Any) -> Any:
@@ -187,11 +209,10 @@ def _of_kind(sent: dict[str, Any], name: str, kind: type, default: Any) -> Any:
     return value
 
 
-def _decide(
-    divergence: Divergence, ruling: deciding.Ruling, by: Decider, whole: bool, seen: int | None
-) -> ReviewEvent:
+def _decide(divergence: Divergence, asked: _Asked, by: Decider) -> ReviewEvent:
     """Without a version it is decided as things stand now, but never over somebody's verdict."""
-    if not whole:
+    ruling, seen = asked.ruling, asked.seen
+    if not asked.whole:
         if seen is None and divergence.state != State.OPEN:
             raise deciding.AlreadyDecided(divergence.decision)
         version = divergence.version if seen is None else seen
@@ -199,7 +220,7 @@ def _decide(
     cluster = divergence.cluster
     newest = reading.newest_open(cluster)
     version = cluster.version if seen is None else seen
-    return deciding.decide_cluster(cluster, ruling, by, seen=version, up_to=newest)
+    return deciding.decide_cluster(cluster, ruling, by, seen=version, up_to=newest, of=asked.of)
 
 
 # --- Shown -------------------------------------------------------------------------------------
@@ -256,7 +277,7 @@ def _document(
     yield orjson.dumps(head)[:-1] + b',"verdicts":['
     yield from _rows(decided, lambda one: {**_line(one), "cluster": str(one.cluster_id)})
     yield b'],"baselines":['
-    yield from _rows(baselines.defer("answer"), _baseline)
+    yield from _rows(baselines.defer("answer"), line)
     yield b"]}"
 
 
@@ -268,18 +289,3 @@ def _rows(found: QuerySet[Any], shape: Any) -> Iterator[bytes]:
         told = [orjson.dumps(shape(row), option=orjson.OPT_UTC_Z) for row in rows]
         yield gap + b",".join(told)
         gap = b","
-
-
-def _baseline(one: Baseline) -> dict[str, Any]:
-    return {
-        "id": one.public_id,
-        "run": one.run.external_id,
-        "seq": one.divergence.seq,
-        "divergence": one.divergence.public_id,
-        "effect_key": one.effect_key,
-        "request_hash": one.request_hash,
-        "answer_hash": one.answer_hash,
-        "reason": one.reason,
-        "accepted_by": one.signed,
-        "accepted_at": one.created_at,
-    }

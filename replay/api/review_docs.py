@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 
+from replay.api.baseline_docs import LINE as BASELINE
 from replay.api.docs import _COUNT, _ERROR, _FLAG, _TEXT, Schema, _listed, _object, _or_null, _page
 from replay.comparison.differences import Difference
 from replay.review.models import COUNTED, VERDICTS, State
@@ -47,6 +48,10 @@ VERDICT = _object(
             "enum": ["one", "cluster"],
             "description": "This divergence alone, or all open ones of its cluster",
         },
+        "experiment": {
+            "type": "string",
+            "description": "With `of` cluster: only those of its open ones that this one found",
+        },
         "version": {
             "type": "integer",
             "description": (
@@ -60,20 +65,6 @@ VERDICT = _object(
         },
     },
     ["verdict"],
-)
-_BASELINE = _object(
-    {
-        "id": _TEXT,
-        "run": _TEXT,
-        "seq": _COUNT,
-        "divergence": _TEXT,
-        "effect_key": _TEXT,
-        "request_hash": _TEXT,
-        "answer_hash": _TEXT,
-        "reason": _TEXT,
-        "accepted_by": _TEXT,
-        "accepted_at": _MOMENT,
-    }
 )
 EXPORT = _object(
     {
@@ -91,7 +82,7 @@ EXPORT = _object(
             " null where only some states were asked for",
         },
         "verdicts": _listed(_object({**_LINE, "cluster": _TEXT})),
-        "baselines": _listed(_BASELINE),
+        "baselines": _listed(_object(BASELINE)),
     }
 )
 _FILTERS = [

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from replay.api import (
+    baselines,
     compare,
     experiments,
     ignore_rules,
@@ -17,6 +18,7 @@ app_name = "replay-api"
 one = "experiments/<slug:experiment_id>"
 rules = "ignore-rules"
 hook = "webhooks/<slug:webhook_id>"
+baseline = "baselines/<slug:baseline_id>"
 urlpatterns = [
     path("compare", compare.CompareView.as_view(), name="compare"),
     path("providers", providers.ProvidersView.as_view(), name="providers"),
@@ -62,5 +64,8 @@ urlpatterns = [
     ),
     path("divergences", review.DivergencesView.as_view(), name="divergences"),
     path("divergences/<slug:divergence_id>/verdict", review.VerdictView.as_view(), name="verdict"),
+    path("baselines", baselines.BaselinesView.as_view(), name="baselines"),
+    path(baseline, baselines.BaselineView.as_view(), name="baseline"),
+    path(f"{baseline}/revocation", baselines.RevocationView.as_view(), name="revoke-baseline"),
     path("verdicts/export", review.ExportView.as_view(), name="verdicts-export"),
 ]

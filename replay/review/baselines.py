@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 from django.db.models import QuerySet
-from django.utils import timezone
 
 from replay.comparison import answers
 from replay.comparison.compare import Comparison, compare, document
@@ -194,20 +193,38 @@ def keep_again(event: ReviewEvent, replaced_by: ReviewEvent) -> None:
         keep(event, only)
 
 
-def revoke(baseline: Baseline, by: Decider) -> bool:
+def revoke(baseline: Baseline, by: Decider, reason: str = "") -> bool:
     """End a baseline: later replays are held against the recording again. False if it was over."""
     with bulk.turn():
         turn_of(baseline.project_id)
         holding = Baseline.objects.holding().filter(pk=baseline.pk)
-        if not holding.update(revoked_at=timezone.now(), revoked_by=by.signed):
+        if not holding.exists():
             return False
-        ReviewEvent.objects.create(
+        event = ReviewEvent.objects.create(
             project_id=baseline.project_id,
             cluster_id=baseline.divergence.cluster_id,
             divergence_id=baseline.divergence_id,
             kind=EventKind.BASELINE_REVOKED,
+            reason=reason,
             count=1,
             user=by.user,
             signed=by.signed,
         )
+        holding.update(revoked_at=event.created_at, revoked_by=by.signed)
     return True
+
+
+def why_revoked(ended: Iterable[Baseline]) -> dict[int, str]:
+    """The reason that the event which ended a baseline was given, by the baseline's key: the two
+    have one moment."""
+    over = [one for one in ended if one.revoked_at is not None]
+    if not over:
+        return {}
+    clusters = {one.divergence.cluster_id for one in over}
+    events = ReviewEvent.objects.filter(cluster__in=clusters).exclude(reason="")
+    events = events.filter(created_at__in={one.revoked_at for one in over})
+    reasons = {(e.cluster_id, e.created_at): e.reason for e in events}
+    return {
+        one.pk: reasons.get((one.divergence.cluster_id, one.revoked_at or one.created_at), "")
+        for one in over
+    }

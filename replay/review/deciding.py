@@ -13,6 +13,7 @@ from typing import Any
 from django.db.models import Count, F, QuerySet
 
 from replay.comparison.differences import Difference
+from replay.models import Experiment
 from replay.notifications import events, inbox
 from replay.review import baselines
 from replay.review.counts import move
@@ -34,6 +35,9 @@ from runs.comments.models import Comment
 from runs.comments.names import shown_name
 from runs.messages.loose import clean
 from runs.prepared import prepared
+
+NAMED = 200
+"""Characters of a name that the history keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +87,15 @@ def checked(verdict: str, reason: str, *, baseline: bool = True) -> Ruling:
     """A ruling of what was sent; Unruly for what cannot be one."""
     if verdict not in VERDICTS:
         raise Unruly(f"A verdict is one of {', '.join(VERDICTS)}.")
+    return Ruling(verdict, checked_reason(reason), baseline)
+
+
+def checked_reason(reason: str) -> str:
+    """A reason as it is kept; Unruly for one that is too long."""
     reason = clean(reason.replace("\r\n", "\n")).strip()
     if len(reason) > REASON:
         raise Unruly(f"A reason has at most {REASON:,} characters; this has {len(reason):,}.")
-    return Ruling(verdict, reason, baseline)
+    return reason
 
 
 # --- Verdicts ----------------------------------------------------------------------------------
@@ -112,28 +121,29 @@ def decide_cluster(
     *,
     seen: int,
     up_to: int,
+    of: Experiment | None = None,
     instead_of: ReviewEvent | None = None,
 ) -> ReviewEvent:
-    """Judge the open members up to `up_to`, the newest that was there to be seen; with
-    `instead_of` those that this earlier verdict covers."""
+    """Judge the open members up to `up_to`, the newest that was there to be seen, or those `of`
+    an experiment alone; with `instead_of` those that this earlier verdict covers."""
     with bulk.turn():
         turn_of(cluster.project_id)
+        everyone = Divergence.objects.filter(cluster=cluster)
+        mine = everyone if of is None else everyone.filter(replay__experiment=of)
+        members = mine.filter(state=State.OPEN, run__deleted_at=None, pk__lte=up_to)
         if Cluster.objects.get(pk=cluster.pk).version != seen:
-            raise AlreadyDecided(_last_of_cluster(cluster))
-        members = _open(cluster).filter(pk__lte=up_to)
+            raise AlreadyDecided(_last_over(cluster, mine, members))
         detail: dict[str, Any] = {"before": State.OPEN, "decision": None}
         if instead_of is not None:
-            members = Divergence.objects.filter(cluster=cluster, decision=instead_of)
+            members = mine.filter(decision=instead_of)
             detail = {"before": instead_of.verdict, "decision": instead_of.pk}
         if not members.exists():
-            raise AlreadyDecided(_last_of_cluster(cluster))
+            raise AlreadyDecided(_last_over(cluster, mine, members))
+        if of is not None:
+            detail["experiment"] = clean(of.name or of.public_id)[:NAMED]
         event = _event(cluster.pk, cluster.project_id, by, ruling, detail=detail)
         _rule(members, event, ruling)
     return event
-
-
-def _open(cluster: Cluster) -> QuerySet[Divergence]:
-    return Divergence.objects.filter(cluster=cluster, state=State.OPEN, run__deleted_at=None)
 
 
 def _event(
@@ -201,6 +211,18 @@ def _last_of(divergence: Divergence) -> ReviewEvent | None:
 def _last_of_cluster(cluster: Cluster) -> ReviewEvent | None:
     kinds = (EventKind.VERDICT, EventKind.UNDO)
     return ReviewEvent.objects.filter(cluster=cluster, kind__in=kinds).order_by("-pk").first()
+
+
+def _last_over(
+    cluster: Cluster, mine: QuerySet[Divergence], members: QuerySet[Divergence]
+) -> ReviewEvent | None:
+    """What was done last in a cluster; where none of those that were to be judged is left, the
+    last verdict that covers some of them."""
+    if members.exists():
+        return _last_of_cluster(cluster)
+    over = mine.exclude(decision=None).order_by("-decision")
+    covering = over.select_related("decision").first()
+    return covering.decision if covering else _last_of_cluster(cluster)
 
 
 # --- Undo --------------------------------------------------------------------------------------
@@ -273,7 +295,7 @@ def assign(cluster: Cluster, whom: User | None, by: Decider) -> None:
             project_id=cluster.project_id,
             cluster=cluster,
             kind=EventKind.ASSIGNED,
-            detail={"whom": clean(name)[:200]},
+            detail={"whom": clean(name)[:NAMED]},
             user=by.user,
             signed=by.signed,
         )

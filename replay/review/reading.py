@@ -276,6 +276,11 @@ def _experiments(project_id: int) -> QuerySet[Experiment, tuple[str, str]]:
     return found.values_list("public_id", "name")[:EXPERIMENTS]
 
 
+def open_up_to(cluster: Cluster, up_to: int, **asked: str) -> int:
+    """How many open members it has up to a key that have these values."""
+    return members(cluster, State.OPEN).filter(pk__lte=up_to, **asked).order_by().count()
+
+
 def newest_open(cluster: Cluster) -> int:
     """The key of its newest open member, 0 if it has none."""
     return next(iter(_newest_open(cluster.pk)), 0)

@@ -105,7 +105,7 @@ _CLUSTER = (
 
 
 def _count(cluster: Cluster, state: str) -> str:
-    """`13`; `2 of 13` where the list is of an experiment, for a verdict covers them all."""
+    """`13`; `2 of 13` where the list is of an experiment that found only some of them."""
     total = getattr(cluster, f"{state}_count")
     here = getattr(cluster, "here", total)
     return f"{total:,}" if here == total else f"{here:,} of {total:,}"
@@ -123,7 +123,7 @@ def what_happened(event: ReviewEvent) -> str:
     """An event of the history in words, without who and when."""
     of_what = plural(event.count, "divergence")
     told = {
-        EventKind.VERDICT: f"{event.verdict}: {of_what}",
+        EventKind.VERDICT: f"{event.verdict}: {of_what}{_of_experiment(event)}",
         EventKind.UNDO: f"took back “{event.verdict}” of {of_what}",
         EventKind.ASSIGNED: f"assigned it to {event.detail.get('whom') or 'nobody'}",
         EventKind.REPLACED: "a retry gave another answer",
@@ -132,6 +132,11 @@ def what_happened(event: ReviewEvent) -> str:
         EventKind.BY_RULE: by_rule(event),
     }
     return told.get(EventKind(event.kind), event.kind)
+
+
+def _of_experiment(event: ReviewEvent) -> str:
+    name = event.detail.get("experiment")
+    return f" of the experiment “{name}”" if name else ""
 
 
 @register.simple_tag(takes_context=True)

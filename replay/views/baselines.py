@@ -10,8 +10,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from replay.comparison.answers import unpack
 from replay.dialects import Answer
-from replay.review import reading
-from replay.review.baselines import revoke
+from replay.review import deciding, reading
+from replay.review.baselines import revoke, why_revoked
 from replay.review.people import member as decider
 from runs.access import get_membership_or_404
 from runs.accounts.models import Role
@@ -43,8 +43,11 @@ def baseline_list(request: HttpRequest, slug: str) -> HttpResponse:
     if before := given.get("before"):
         found = found.filter(pk__lt=before)
     rows = list(found[: ROWS + 1])
+    why = why_revoked(rows[:ROWS])
     context = {
-        "baselines": [(one, said(unpack(bytes(one.answer)))) for one in rows[:ROWS]],
+        "baselines": [
+            (one, said(unpack(bytes(one.answer))), why.get(one.pk)) for one in rows[:ROWS]
+        ],
         "older": rows[ROWS - 1].pk if len(rows) > ROWS else None,
         "revoked": bool(given.get("revoked")),
         "may_decide": Role(member.role).covers(Role.MEMBER),
@@ -66,7 +69,12 @@ def revocation(request: HttpRequest, slug: str, baseline_id: str) -> HttpRespons
     baseline = reading.baselines(member.project_id).filter(public_id=baseline_id).first()
     if baseline is None:
         raise Http404
-    if revoke(baseline, decider(member)):
+    try:
+        reason = deciding.checked_reason(request.POST.get("reason", ""))
+    except deciding.Unruly as problem:
+        messages.error(request, str(problem))
+        return redirect("replay:baselines", slug)
+    if revoke(baseline, decider(member), reason):
         messages.success(request, "Revoked: later replays are held against the recording again.")
     else:
         messages.info(request, "It was revoked already.")

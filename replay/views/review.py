@@ -226,11 +226,21 @@ def _example(member: Membership, place: Place, cluster: Cluster) -> dict[str, An
     shown = _beside(place, found, listed) if place.tab == TABS[0] else {}
     return {
         "example": found,
-        "up_to": reading.newest_open(cluster),
-        "one": bool(at) and found.public_id == at,
+        **_choices(place, cluster, bool(at) and found.public_id == at),
         **shown,
         **thread(member, cluster, found),
     }
+
+
+def _choices(place: Place, cluster: Cluster, one: bool) -> dict[str, Any]:
+    """What a verdict can cover, and what it covers where nobody chooses: never more than the list
+    shows. `here` are the open ones of the experiment that is listed."""
+    up_to, of = reading.newest_open(cluster), place.filters.of_experiment
+    here = reading.open_up_to(cluster, up_to, **of) if of else 0
+    which = "here" if of else "all"
+    if one or place.filters.state != State.OPEN or not (here if of else cluster.open_count):
+        which = "one"
+    return {"up_to": up_to, "here": here, "which": which}
 
 
 def _beside(place: Place, found: Divergence, listed: dict[str, str]) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from replay.comparison.differences import Difference
-from replay.review import deciding
+from replay.models import Experiment
+from replay.review import deciding, reading
 from replay.review.models import Cluster, Divergence, EventKind, ReviewEvent, State
 from replay.review.people import member as decider
 from replay.review.turns import set_minimum
@@ -27,7 +28,8 @@ class VerdictForm(forms.Form):
     verdict = forms.CharField(max_length=20)
     reason = forms.CharField(required=False, strip=False)
     baseline = forms.BooleanField(required=False)
-    which = forms.ChoiceField(choices=[("one", "one"), ("all", "all")])
+    which = forms.ChoiceField(choices=[("one", "one"), ("here", "here"), ("all", "all")])
+    """`here`: the open ones of the experiment that the page lists."""
     one = forms.SlugField(max_length=40, required=False)
     seen = forms.IntegerField(min_value=0, max_value=KEY, required=False)
     version = forms.IntegerField(min_value=0, max_value=KEY)
@@ -43,20 +45,50 @@ def verdict(request: HttpRequest, slug: str, cluster_id: int) -> HttpResponse:
     form = VerdictForm(request.POST)
     if not form.is_valid():
         return page(request, member, place, status=400, problem="This form cannot be read.")
+    of = _experiment(member, place) if form.cleaned_data["which"] == "here" else None
     following = place.filters.following(member.project, member.user, cluster)
     try:
-        event = _judge(member, cluster, form)
+        event = _judge(member, cluster, form, of)
     except deciding.Unruly as problem:
         return page(request, member, place, status=422, problem=str(problem))
     except deciding.AlreadyDecided as first:
-        conflict = {"first": first.event, "told": str(first), "wanted": form.cleaned_data}
+        conflict = {
+            "first": first.event,
+            "told": str(first),
+            "left": _left(cluster, form, of),
+            "wanted": form.cleaned_data,
+        }
         return page(request, member, _here(place, cluster, form), status=409, conflict=conflict)
-    messages.success(request, f"{event.verdict}: {plural(event.count, 'divergence')}.")
+    messages.success(request, _said(event, of))
     stays = form.cleaned_data["which"] == "one" and _has_more(cluster, place)
     return _to(slug, place.cluster(cluster.pk if stays else following))
 
 
-def _judge(member: Membership, cluster: Cluster, form: VerdictForm) -> ReviewEvent:
+def _experiment(member: Membership, place: Place) -> Experiment:
+    mine = Experiment.objects.filter(project=member.project_id)
+    found = mine.filter(public_id=place.filters.experiment).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+def _left(cluster: Cluster, form: VerdictForm, of: Experiment | None) -> int:
+    """How many of those that somebody meant to judge are still open."""
+    asked = {"replay__experiment__public_id": of.public_id} if of else {}
+    return reading.open_up_to(cluster, form.cleaned_data["up_to"], **asked)
+
+
+def _said(event: ReviewEvent, of: Experiment | None) -> str:
+    done = f"{event.verdict}: {plural(event.count, 'divergence')}"
+    if of is None:
+        return f"{done}."
+    left = Cluster.objects.get(pk=event.cluster_id).open_count
+    return f"{done} of this experiment. {left:,} of the cluster still open." if left else f"{done}."
+
+
+def _judge(
+    member: Membership, cluster: Cluster, form: VerdictForm, of: Experiment | None
+) -> ReviewEvent:
     given = form.cleaned_data
     ruling = deciding.checked(given["verdict"], given["reason"], baseline=given["baseline"])
     by = decider(member)
@@ -69,6 +101,7 @@ def _judge(member: Membership, cluster: Cluster, form: VerdictForm) -> ReviewEve
         by,
         seen=given["version"],
         up_to=given["up_to"],
+        of=of,
         instead_of=_event(member, given["instead_of"]),
     )
 
@@ -86,7 +119,8 @@ def _here(place: Place, cluster: Cluster, form: VerdictForm) -> Place:
 
 
 def _has_more(cluster: Cluster, place: Place) -> bool:
-    return Divergence.objects.filter(cluster=cluster, state=place.filters.state).exists()
+    left = reading.members(cluster, place.filters.state).filter(**place.filters.of_experiment)
+    return left.exists()
 
 
 @require_POST

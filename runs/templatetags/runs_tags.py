@@ -81,6 +81,15 @@ def cleaned(text: str) -> str:
 
 
 @register.filter
+def breakable(name: str) -> str:
+    """A name of several parts, which a narrow column breaks behind one of them, not within."""
+    return mark_safe("<wbr>".join(escape(part) for part in _PARTS.findall(name)))
+
+
+_PARTS = re.compile(r".+?(?:[:/_@=]+|\.(?!\d)|\Z)", re.S)
+
+
+@register.filter
 def shorten(text: str, limit: int = TEXT_SHOWN) -> exact.Shown:
     return display.shorten(text, limit)
 

@@ -105,7 +105,15 @@ def test_a_revoked_one_holds_no_more(cluster, person, replay):
 def told(page: str) -> list[str]:
     """The words of each row of a table."""
     rows = re.findall(r"<tr data-row>(.*?)</tr>", page, re.S)
-    return [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in rows]
+    return [" ".join(re.sub(r"<[^>]+>", " ", row.replace("<wbr>", "")).split()) for row in rows]
+
+
+def test_a_name_breaks_behind_its_parts(cluster, person):
+    client = person()
+    decide(client, cluster, "accepted")
+    Baseline.objects.update(effect_key="model::a<b::gpt-4.1/turbo")
+    page = text(client.get("/p/acme/baselines"))
+    assert "model::<wbr>a&lt;b::<wbr>gpt-4.1/<wbr>turbo</small>" in page
 
 
 def test_baselines_of_one_cause_are_told_apart(found, person, provider, replay):
