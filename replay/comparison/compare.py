@@ -10,6 +10,7 @@ import json
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from replay.comparison.conforms import conforms
@@ -94,15 +95,16 @@ def compare(
 
 
 def _answers(recorded: Answer, replayed: Answer, shape: Sequence[Comparison]) -> Comparison:
+    texts = _Texts(recorded.text, replayed.text)
     found = [
         *_finish(recorded, replayed),
         *shape,
         *_calls(recorded.calls, replayed.calls),
-        *_text(recorded, replayed),
+        *_text(texts, recorded, replayed),
     ]
     difference = worst(each.difference for each in found)
     said_of_it = [each.summary for each in found if each.difference == difference and each.summary]
-    changes = tuple(_changes(recorded, replayed, difference))
+    changes = tuple(_changes(texts, recorded, replayed, difference))
     return Comparison(difference, "; ".join(said_of_it), changes)
 
 
@@ -155,7 +157,7 @@ def value_difference(
 
 def _values(recorded: Any, replayed: Any) -> Comparison:
     if isinstance(recorded, str) or isinstance(replayed, str):
-        return _texts(_leaf_text(recorded), _leaf_text(replayed))
+        return _texts(_Texts(_leaf_text(recorded), _leaf_text(replayed)))
     if _loose(recorded) == _loose(replayed):
         return Comparison(_spelling(recorded, replayed))
     return _documents(recorded, replayed)
@@ -296,23 +298,39 @@ def _other_tools(before: list[str], after: list[str]) -> str:
 # --- Text --------------------------------------------------------------------------------------
 
 
-def _text(recorded: Answer, replayed: Answer) -> Iterator[Comparison]:
-    yield _texts(recorded.text, replayed.text)
+class _Texts:
+    """Two texts. Read as JSON, and held against each other as that, at most once."""
+
+    def __init__(self, before: str, after: str) -> None:
+        self.wholes = before, after
+
+    @cached_property
+    def documents(self) -> tuple[Any, Any] | None:
+        """What both are as JSON; None where one is none."""
+        (is_json, old), (also, new) = map(read_json, _unfenced(*self.wholes))
+        return (old, new) if is_json and also else None
+
+    @cached_property
+    def changes(self) -> list[Change]:
+        return diff(*self.documents) if self.documents else []
+
+
+def _text(texts: _Texts, recorded: Answer, replayed: Answer) -> Iterator[Comparison]:
+    yield _texts(texts)
     if recorded.refusal and replayed.refusal:
-        yield _texts(recorded.refusal, replayed.refusal)
+        yield _texts(_Texts(recorded.refusal, replayed.refusal))
 
 
-def _texts(before: str, after: str) -> Comparison:
+def _texts(texts: _Texts) -> Comparison:
+    before, after = wholes = texts.wholes
     if before == after:
         return Comparison(Difference.SAME)
-    wholes = before, after
     if max(map(len, wholes)) > LOOKED_THROUGH:
         before, after = differing(before, after, BESIDE)
     if collapsed(before) == collapsed(after):
         return Comparison(Difference.EQUIVALENT, "other white space")
-    (is_json, old), (also, new) = map(read_json, _unfenced(*wholes))
-    if is_json and also:
-        return _documents(old, new)
+    if texts.documents:
+        return _documents(*texts.documents, texts)
     if (size := max(len(before), len(after))) > LOOKED_THROUGH:
         told = f"other text, too large to look through for facts: {size:,} characters"
         return Comparison(Difference.FACTS, told)
@@ -334,15 +352,15 @@ def _unfenced(before: str, after: str) -> tuple[str, str]:
     return (old[2], new[2]) if old and new and old[1] == new[1] else (before, after)
 
 
-def _documents(before: Any, after: Any) -> Comparison:
+def _documents(before: Any, after: Any, texts: _Texts | None = None) -> Comparison:
     """Answers in JSON: a text of several words may be reworded, any other value is a fact."""
     if _loose(before) == _loose(after):
         return Comparison(Difference.EQUIVALENT, "the same JSON, spelled otherwise")
     found = []
-    for change in diff(before, after):
+    for change in texts.changes if texts else diff(before, after):
         sides = change.old, change.new
         if all(isinstance(side, str) and " " in side.strip() for side in sides):
-            found.append(_texts(*sides))
+            found.append(_texts(_Texts(*sides)))
         elif _counts(change):
             path = (change.new_pointer or change.old_pointer or "").lstrip("/")
             found.append(Comparison(Difference.FACTS, f"other {path or 'value'}"))
@@ -401,20 +419,24 @@ def _leaf_text(value: Any) -> str:
 # --- What changed ------------------------------------------------------------------------------
 
 
-def _opened(recorded: Answer, replayed: Answer) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Both documents; texts that are JSON on both sides by their members."""
+def _opened(texts: _Texts, recorded: Answer, replayed: Answer) -> Iterator[Change]:
+    """The changes of both documents; of texts that are JSON on both sides their members'."""
     shown = document(recorded), document(replayed)
-    found = [read_json(text) for text in _unfenced(recorded.text, replayed.text)]
-    if all(is_json for is_json, _ in found):
-        for side, (_, value) in zip(shown, found, strict=True):
-            side["text"] = value
-    return shown
+    if texts.documents:
+        for side in shown:
+            del side["text"]
+        for one in texts.changes:
+            old, new = (p if p is None else f"/text{p}" for p in (one.old_pointer, one.new_pointer))
+            yield replace(one, old_pointer=old, new_pointer=new)
+    yield from diff(*shown)
 
 
-def _changes(recorded: Answer, replayed: Answer, difference: Difference) -> Iterator[Changed]:
+def _changes(
+    texts: _Texts, recorded: Answer, replayed: Answer, difference: Difference
+) -> Iterator[Changed]:
     if difference == Difference.SAME:
         return
-    found = diff(*_opened(recorded, replayed)) or diff(document(recorded), document(replayed))
+    found = [*_opened(texts, recorded, replayed)] or diff(document(recorded), document(replayed))
     if difference.is_change:  # beside what counts, other spelling says nothing
         found = [change for change in found if _counts(change)] or found
     for change in found[:KEPT_CHANGES]:

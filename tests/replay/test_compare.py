@@ -10,6 +10,7 @@ from drawn_answers import ANSWERS, CALLS, JSON, WORDS, call
 from hypothesis import given
 from hypothesis import strategies as st
 
+from replay.comparison import compare as compare_module
 from replay.comparison.compare import Comparison, Failed, compare, matched, value_difference
 from replay.comparison.differences import Difference, worst
 from replay.dialects.answer import Answer, AnswerCall
@@ -409,3 +410,18 @@ def test_white_space_is_never_a_change(text):
 def test_every_call_finds_one_partner(calls):
     pairs = list(matched(calls, calls[::-1]))
     assert sorted(id(old) for old, _ in pairs) == sorted(map(id, calls))
+
+
+def test_answers_in_json_are_held_against_each_other_once(monkeypatch):
+    held: list[tuple[object, object]] = []
+    real = compare_module.diff
+
+    def counted(a, b):
+        held.append((a, b))
+        return real(a, b)
+
+    monkeypatch.setattr(compare_module, "diff", counted)
+    before, after = ({"of": [{"eur": n}]} for n in (5, 6))
+    found = compare(*(Answer(text=json.dumps(one)) for one in (before, after)))
+    assert [change.path for change in found.changes] == ["/text/of/0/eur"]
+    assert [pair for pair in held if "of" in str(pair)] == [(before, after)]
