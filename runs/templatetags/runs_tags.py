@@ -83,10 +83,10 @@ def cleaned(text: str) -> str:
 @register.filter
 def breakable(name: str) -> str:
     """A name of several parts, which a narrow column breaks behind one of them, not within."""
-    return mark_safe("<wbr>".join(escape(part) for part in _PARTS.findall(name)))
+    return mark_safe(_BETWEEN_PARTS.sub("<wbr>", escape(name)))
 
 
-_PARTS = re.compile(r".+?(?:[:/_@=]+|\.(?!\d)|\Z)", re.S)
+_BETWEEN_PARTS = re.compile(r"(?<=[:/_@=])(?=\w)|(?<=\.)(?=[^\W\d])")
 
 
 @register.filter

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from replay import jobs
+from replay.models import Divergence, Experiment, Replay
 from replay.questions import read_question
 from replay.start import start
 from runs.accounts.models import User
@@ -106,3 +107,28 @@ def test_what_one_gives_the_other_finds_in_the_inbox(two_people) -> None:
     expect(bob.locator("#unread b")).to_have_count(0)
     bob.locator(".inbox a").click()
     expect(bob.locator(".cluster[aria-current] .d")).to_have_text("you")
+
+
+def test_the_buttons_say_how_many_they_decide_and_decide_no_more(
+    open_page, make_member, differing, project
+) -> None:
+    for model in ("gpt-b", "gpt-c", "gpt-d"):
+        differing(model)
+    mine = Experiment.objects.create(project=project, name="Move off")
+    Replay.objects.filter(model="gpt-d").update(experiment=mine)
+    page = open_page(make_member("member"))
+    page.goto(f"/p/acme/review?experiment={mine.public_id}")
+    buttons = page.locator("#verdicts")
+    expect(page.get_by_label("1 open of this experiment")).to_be_checked()
+    expect(buttons.get_by_role("button", name="Accept 1 a", exact=True)).to_be_visible()
+    page.get_by_label("all 3 open of the cluster").check()
+    expect(buttons.get_by_role("button", name="Regression 3 r", exact=True)).to_be_visible()
+    page.get_by_label("only #").check()
+    expect(buttons.get_by_role("button", name="Ignore 1 i", exact=True)).to_be_visible()
+    page.get_by_label("1 open of this experiment").check()
+    page.keyboard.press("i")
+    told = "ignored: 1 divergence of this experiment. 2 of the cluster still open."
+    expect(page.locator(".note.ok")).to_have_text(told)
+    assert Divergence.objects.filter(state="ignored").count() == 1
+    # The next cluster begins with what is listed, whatever was chosen in this one.
+    expect(page.get_by_label("2 open of this experiment")).to_be_checked()
