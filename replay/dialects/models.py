@@ -18,9 +18,10 @@ _NO_SAMPLING = re.compile(
 )
 _ONE_SAMPLING = re.compile(r"^claude-(opus-4-[1-6](?!\d)|sonnet-4-[56]|haiku-4-5)")
 _ALWAYS_REASONS = re.compile(
-    r"^(o\d|gpt-5($|-(?!chat))|gpt-5\.\d+-(pro|chat)|gpt-5\.[12]-codex|gpt-5\.[7-9])"
+    r"^(o\d|gpt-5($|-(?!chat))|gpt-5\.\d+-(pro|chat)|gpt-5\.[12]-codex|gpt-5\.[7-9]"
+    r"|gpt-6-astra|gpt-6\.1-sol)"
 )
-_REASONS_UNLESS_TOLD = re.compile(r"^gpt-5\.[56]")
+_REASONS_UNLESS_TOLD = re.compile(r"^gpt-(5\.[56]|6-(sol|luna)|6\.1-terra)")
 _MAY_REASON = re.compile(r"^gpt-([6-9]|5\.)")
 _NEVER_REASONS = re.compile(r"^(gpt-4|gpt-3\.5|chatgpt-4o)")
 _NO_VISION = re.compile(
@@ -49,8 +50,9 @@ _MOST_OUTPUT = (
     (re.compile(r"^claude-(2|instant|3-(opus|sonnet|haiku))"), 4096),
     (re.compile(r"^claude-3-5"), 8192),
     (re.compile(r"^claude-opus-4-(0|1|2025)"), 32000),
+    (re.compile(r"^claude-((opus|sonnet)-4-6|opus-4-[78])"), 128000),
+    (re.compile(r"^claude-((opus|sonnet|fable|mythos)-5|haiku-5-5)"), 128000),
     (re.compile(r"^claude-(3-7|(sonnet|haiku)-4|opus-4-5)"), 64000),
-    (re.compile(r"^claude-(opus-4-[678]|(opus|sonnet|fable|mythos)-5|haiku-5-5)"), 128000),
     (re.compile(r"^gemini-(1\.5|2\.0)"), 8192),
     (re.compile(r"^gemini-2\.5"), 65536),
 )

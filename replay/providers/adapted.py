@@ -29,8 +29,8 @@ from replay.dialects.write.messages import (
 from replay.dialects.write.responses import LEAST_OUTPUT, LIMIT_RAISED
 
 MOST_UNSTREAMED = 16384
-_FAMILIES = "fable-5|mythos|sonnet-5|opus-5|haiku-5-5"
-_ADAPTIVE = re.compile(rf"^claude-({_FAMILIES}|(sonnet|opus)-4-[6-9])")
+_FAMILIES = "fable-5|mythos-5|sonnet-5|opus-5|haiku-5-5"
+_ADAPTIVE = re.compile(rf"^claude-({_FAMILIES}|mythos|sonnet-4-6|opus-4-[6-8])")
 _KNOWS_XHIGH = re.compile(rf"^claude-({_FAMILIES}|opus-4-[78])")
 _NEVER_THINKS = re.compile(r"^claude-(2|instant|3-(opus|sonnet|haiku)|3-5)")
 _BUDGETS = {"minimal": 1024, "low": 2048, "medium": 10000, "high": 16384}
