@@ -26,6 +26,10 @@ class Refused(Exception):
         """Everything that is wrong, this one first."""
         return (self,)
 
+    def refused(self) -> Refused:
+        """Itself, as BadMember has it."""
+        return self
+
 
 class SeveralRefused(Refused):
     """All that is wrong with a request: it reads as the first, `errors` of the answer has each."""
@@ -53,7 +57,9 @@ class Mistakes:
             return reader(*args)
         except Refused as refusal:
             self.found.extend(refusal.each)
-            return instead
+        except BadMember as bad:
+            self.found.append(bad.refused())
+        return instead
 
     def end(self) -> None:
         """Raises SeveralRefused if anything was wrong."""

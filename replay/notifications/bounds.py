@@ -7,7 +7,7 @@ the next one comes after `EVERY`, or after so long that looking takes a fiftieth
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
@@ -26,7 +26,7 @@ from replay.notifications.outbox import listening, put
 from runs import bulk
 from runs.messages.loose import clean
 from runs.models import NAME, Run, RunStatus
-from runs.refusals import BadMember
+from runs.refusals import BadMember, Mistakes
 
 EVERY = timedelta(seconds=60)
 REST = 50
@@ -50,7 +50,8 @@ class BadBound(BadMember):
 
 
 def add(project_id: int, sent: Mapping[str, Any]) -> Bound:
-    """Keep a new one of what was sent, texts or numbers; raises BadBound."""
+    """Keep a new one of what was sent, texts or numbers; raises BadBound, and Refused with all
+    that is wrong with what was sent."""
     columns = _read(sent)
     if Bound.objects.filter(project=project_id).count() >= MOST_BOUNDS:
         raise BadBound("measure", f"A project has at most {MOST_BOUNDS} bounds.", MOST_BOUNDS)
@@ -63,36 +64,70 @@ def add(project_id: int, sent: Mapping[str, Any]) -> Bound:
 
 
 def _read(sent: Mapping[str, Any]) -> dict[str, Any]:
+    mistakes = Mistakes()
+    mistakes.read(None, _check_members, sent)
+    measure = mistakes.read(None, _measure, sent)
+    columns = {"measure": measure, "agent": mistakes.read("", _agent, sent)}
+    if measure is not None:
+        columns |= (
+            _of_cost(sent, mistakes) if measure == Measure.COST else _of_share(sent, mistakes)
+        )
+    mistakes.end()
+    return columns
+
+
+def _check_members(sent: Mapping[str, Any]) -> None:
     for member in sent:
         if member not in MEMBERS:
             raise BadBound(clean(str(member))[:80], "A bound has no such member.")
-    measure, agent = sent.get("measure"), sent.get("agent") or ""
+
+
+def _measure(sent: Mapping[str, Any]) -> str:
+    measure = sent.get("measure")
     if measure not in Measure.values:
         raise BadBound("measure", f"The measure is one of {', '.join(Measure.values)}.")
+    return str(measure)
+
+
+def _agent(sent: Mapping[str, Any]) -> str:
+    agent = sent.get("agent") or ""
     if isinstance(agent, str) and len(agent) > NAME:
         raise BadBound("agent", f"An agent's name has at most {NAME} characters.")
     if not isinstance(agent, str) or clean(agent) != agent:
         raise BadBound("agent", "The agent is a name as runs have it, or nothing for all.")
-    columns = {"measure": measure, "agent": agent}
-    return columns | (_of_cost(sent) if measure == Measure.COST else _of_share(sent))
+    return agent
 
 
-def _of_cost(sent: Mapping[str, Any]) -> dict[str, Any]:
-    if sent.get("window") not in (None, "", Window.DAY):
-        raise BadBound("window", "Cost is of a day.")
+def _of_cost(sent: Mapping[str, Any], mistakes: Mistakes) -> dict[str, Any]:
     said = f"US dollars from 0 to {MOST_DOLLARS:,}."
-    return {"window": Window.DAY, "most": _number(sent, "dollars", MOST_DOLLARS, said)}
+    window = mistakes.read(None, _window, sent, Window.DAY, [Window.DAY], "Cost is of a day.")
+    return {
+        "window": window,
+        "most": mistakes.read(None, _number, sent, "dollars", MOST_DOLLARS, said),
+    }
 
 
-def _of_share(sent: Mapping[str, Any]) -> dict[str, Any]:
-    window = sent.get("window") or Window.HOUR
-    if window not in Window.values:
-        raise BadBound("window", f"The window is one of {', '.join(Window.values)}.")
-    most = _number(sent, "share", 1, "A share is from 0 to 1.")
+def _of_share(sent: Mapping[str, Any], mistakes: Mistakes) -> dict[str, Any]:
+    said = f"The window is one of {', '.join(Window.values)}."
+    return {
+        "window": mistakes.read(None, _window, sent, Window.HOUR, Window.values, said),
+        "most": mistakes.read(None, _number, sent, "share", 1, "A share is from 0 to 1."),
+        "least_runs": mistakes.read(None, _least_runs, sent),
+    }
+
+
+def _window(sent: Mapping[str, Any], usual: str, known: Sequence[str], said: str) -> str:
+    window = sent.get("window") or usual
+    if window not in known:
+        raise BadBound("window", said)
+    return str(window)
+
+
+def _least_runs(sent: Mapping[str, Any]) -> int:
     least = _number({"least_runs": 20, **_given(sent)}, "least_runs", MOST_RUNS, _RUNS)
     if least != int(least) or least < 1:
         raise BadBound("least_runs", _RUNS)
-    return {"window": window, "most": most, "least_runs": int(least)}
+    return int(least)
 
 
 _RUNS = f"A whole number from 1 to {MOST_RUNS:,}."

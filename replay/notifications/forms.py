@@ -63,11 +63,10 @@ class BoundForm(PageForm):
         inputmode="numeric",
     )  # fmt: skip
 
-    def clean(self) -> None:
-        super().clean()
-        text, watched = self.cleaned_data.get("most"), self.cleaned_data.get("watched", "")
-        if text is not None and watched.startswith(Measure.ERROR_RATE) and not _is_percent(text):
-            self.add_error("most", "A share is from 0 to 100 percent.")
+    def blame(self, member: str | None, message: str) -> None:
+        """Say what is wrong with a member at its field, a share in the form's own words."""
+        said = "A share is from 0 to 100 percent." if member == "share" else message
+        self.add_error(BOUND_FIELDS.get(str(member), member), said)
 
     def sent(self) -> dict[str, Any]:
         """What was entered, as `bounds.add` takes it."""
@@ -77,13 +76,6 @@ class BoundForm(PageForm):
         if measure == Measure.COST:
             return {**shared, "dollars": given["most"]}
         return {**shared, "share": _percent(given["most"]), "least_runs": given["least_runs"]}
-
-
-def _is_percent(text: str) -> bool:
-    try:
-        return 0 <= Decimal(_percent(text)) <= 1
-    except InvalidOperation:
-        return False
 
 
 def _percent(text: str) -> str:

@@ -19,7 +19,7 @@ from replay.providers.catalog import FIXED_NAMES
 from replay.providers.kinds import KINDS
 from runs.accounts.models import Project, User
 from runs.messages.loose import clean
-from runs.refusals import BadMember
+from runs.refusals import BadMember, Mistakes
 
 MEMBERS = (
     "name",
@@ -32,6 +32,7 @@ MEMBERS = (
     "replay_budget",
     "day_budget",
 )
+TEXTS = ("name", "kind", "base_url", "key", "key_variable")
 LIMITS = ("parallel", "per_minute", "replay_budget", "day_budget")
 MOST_PROVIDERS = 50
 MOST_KEY = 4000
@@ -61,21 +62,28 @@ class Given:
 
 
 def read(sent: Mapping[str, Any]) -> Given:
-    """The provider in what was sent, texts or numbers; raises BadProvider."""
+    """The provider in what was sent, texts or numbers; raises Refused with all that is wrong."""
+    mistakes = Mistakes()
+    mistakes.read(None, _check_members, sent)
+    texts = {name: mistakes.read(None, _text, sent, name) for name in TEXTS}
+    given = Given(
+        **{name: text or "" for name, text in texts.items()},
+        parallel=mistakes.read(None, _whole, sent, "parallel", MOST_PARALLEL),
+        per_minute=mistakes.read(None, _whole, sent, "per_minute", MOST_PER_MINUTE),
+        replay_budget=mistakes.read(None, _dollars, sent, "replay_budget"),
+        day_budget=mistakes.read(None, _dollars, sent, "day_budget"),
+    )
+    if None not in texts.values():
+        for check in (_check_name, _check_kind, _check_url, _check_key, _check_variable):
+            mistakes.read(None, check, given)
+    mistakes.end()
+    return given
+
+
+def _check_members(sent: Mapping[str, Any]) -> None:
     unknown = next((member for member in sent if member not in MEMBERS), None)
     if unknown is not None:
         raise BadProvider(clean(str(unknown)[:80]), "A provider has no such member.")
-    texts = {name: _text(sent, name) for name in ("name", "kind", "base_url", "key_variable")}
-    given = Given(
-        **texts,
-        key=_text(sent, "key"),
-        parallel=_whole(sent, "parallel", MOST_PARALLEL),
-        per_minute=_whole(sent, "per_minute", MOST_PER_MINUTE),
-        replay_budget=_dollars(sent, "replay_budget"),
-        day_budget=_dollars(sent, "day_budget"),
-    )
-    _check(given)
-    return given
 
 
 def _text(sent: Mapping[str, Any], name: str) -> str:
@@ -114,7 +122,7 @@ def _dollars(sent: Mapping[str, Any], name: str) -> Decimal | None:
     return amount.quantize(Decimal("0.000001"))
 
 
-def _check(given: Given) -> None:
+def _check_name(given: Given) -> None:
     if not _NAME.fullmatch(given.name):
         said = (
             f"A name has 1 to {PROVIDER_NAME} small letters, digits and hyphens, no hyphen first."
@@ -122,14 +130,15 @@ def _check(given: Given) -> None:
         raise BadProvider("name", said)
     if given.name in FIXED_NAMES:
         raise BadProvider("name", f"{given.name} means OpenAI on one API; take another name.")
+
+
+def _check_kind(given: Given) -> None:
     if given.kind not in KINDS:
         raise BadProvider("kind", f"The kind is one of {', '.join(KINDS)}.")
-    _check_url(given)
-    _check_key(given)
 
 
 def _check_url(given: Given) -> None:
-    if not given.base_url and not KINDS[given.kind].base_url:
+    if given.kind in KINDS and not given.base_url and not KINDS[given.kind].base_url:
         raise BadProvider("base_url", "Such a server needs its base URL.")
     try:
         if given.base_url:
@@ -145,13 +154,16 @@ def _check_key(given: Given) -> None:
         raise BadProvider("key", f"A key has at most {MOST_KEY:,} characters.")
     if given.key and not _KEY.fullmatch(given.key):
         raise BadProvider("key", "A key is printable ASCII without spaces.")
+
+
+def _check_variable(given: Given) -> None:
     if not given.key_variable:
         return
     if len(given.key_variable) > VARIABLE:
         raise BadProvider("key_variable", f"A variable's name has at most {VARIABLE} characters.")
     if not _VARIABLE.fullmatch(given.key_variable):
         raise BadProvider("key_variable", "This is no name of an environment variable.")
-    if not may_use(given.key_variable, given.kind, given.base_url):
+    if given.kind in KINDS and not may_use(given.key_variable, given.kind, given.base_url):
         own = KINDS[given.kind].key_variable
         said = "The operator has not allowed projects this variable (PROVIDER_KEY_VARIABLES)."
         if own:

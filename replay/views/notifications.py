@@ -12,12 +12,13 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from replay.notifications import bounds, keeping, sending
 from replay.notifications.bounds import BadBound
-from replay.notifications.forms import BOUND_FIELDS, BoundForm, WebhookForm
+from replay.notifications.forms import BoundForm, WebhookForm
 from replay.notifications.keeping import BadWebhook
 from replay.notifications.models import Bound, Delivery, DeliveryState, Webhook
 from runs.access import get_membership_or_404
 from runs.accounts.models import Membership, Role
 from runs.accounts.views import shown_once
+from runs.refusals import Refused
 from runs.strangers import told
 
 ROWS = 50
@@ -59,8 +60,9 @@ def new_bound(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         try:
             bounds.add(me.project_id, form.sent())
-        except BadBound as bad:
-            form.add_error(BOUND_FIELDS.get(bad.member, bad.member), bad.message)
+        except (BadBound, Refused) as wrong:
+            for one in wrong.refused().each:
+                form.blame(one.field, one.message)
         else:
             messages.success(request, "It is looked at from now on, every minute.")
             return redirect("replay:notifications", slug)

@@ -17,6 +17,7 @@ from replay.project_providers.models import ProjectProvider
 from replay.project_providers.trying import try_out
 from runs.access import get_project_or_404, signed_in
 from runs.accounts.models import Project, Role
+from runs.refusals import Refused
 
 
 @sensitive_post_parameters("key")
@@ -30,8 +31,8 @@ def provider_list(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         try:
             row = keeping.add(project, keeping.read(form.sent()), signed_in(request))
-        except BadProvider as bad:
-            _blame(form, bad)
+        except (BadProvider, Refused) as wrong:
+            _blame(form, wrong)
         else:
             messages.success(request, f"{row.name} can be asked from now on. Try it.")
             return redirect("replay:provider", slug, row.name)
@@ -50,8 +51,8 @@ def provider_page(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     if form.is_valid():
         try:
             keeping.change(row, keeping.read(form.sent(name)))
-        except BadProvider as bad:
-            _blame(form, bad)
+        except (BadProvider, Refused) as wrong:
+            _blame(form, wrong)
         else:
             messages.success(request, "Changed; replays that are running follow within a second.")
             return redirect("replay:provider", slug, name)
@@ -84,8 +85,9 @@ def _row_or_404(project: Project, name: str) -> ProjectProvider:
     return row
 
 
-def _blame(form: ProviderForm, bad: BadProvider) -> None:
-    form.add_error(bad.member if bad.member in form.fields else None, bad.message)
+def _blame(form: ProviderForm, wrong: BadProvider | Refused) -> None:
+    for one in wrong.refused().each:
+        form.add_error(one.field if one.field in form.fields else None, one.message)
 
 
 def _listed(

@@ -388,6 +388,16 @@ def test_what_no_bound_can_be_is_refused(api, sent, field):
     assert (refused.status_code, refused.json()["error"]["field"]) == (422, field)
 
 
+def test_all_that_is_wrong_with_a_bound_is_said_at_once(api, admin):
+    sent = {"measure": "error_rate", "share": 2, "window": "week", "least_runs": 0, "agent": 1}
+    told = api("POST", "/api/v1/bounds", json.dumps(sent).encode()).json()["error"]["errors"]
+    assert {one["field"] for one in told} == {"share", "window", "least_runs", "agent"}
+    form = {"watched": "error_rate.hour", "most": "200", "least_runs": "none"}
+    page = admin.post("/p/acme/settings/notifications/bounds", form).content.decode()
+    assert 'id="id_most_error"' in page and 'id="id_least_runs_error"' in page
+    assert "from 0 to 100 percent" in page and "from 0 to 1." not in page
+
+
 def test_a_bound_is_made_seen_and_removed_by_page_and_api(api, admin):
     form = {"watched": "error_rate.hour", "agent": "desk", "most": "12.5 %", "least_runs": ""}
     page = admin.post("/p/acme/settings/notifications/bounds", form, follow=True)

@@ -247,6 +247,20 @@ def test_what_cannot_be_is_said_at_its_field(admin, member, value):
     assert page.status_code == 400 and f'id="id_{member}_error"' in page.content.decode()
 
 
+def test_all_that_is_wrong_is_said_at_once(api, admin):
+    wrong = {
+        "kind": "groq", "parallel": "0", "per_minute": "many", "day_budget": "-1",
+        "base_url": "ftp://a.example", "key": SECRET, "key_variable": "GROQ_API_KEY",
+    }  # fmt: skip
+    page = admin.post(PAGE, {**wrong, "name": "Not a name"}).content.decode()
+    told = {name for name in ("name", *wrong) if f'id="id_{name}_error"' in page}
+    assert told == {"name", *wrong} - {"kind", "key"}
+    refused = api("PUT", f"{API}/no_name", json.dumps(wrong).encode())
+    fields = {one["field"] for one in refused.json()["error"]["errors"]}
+    assert (refused.status_code, fields) == (422, told)
+    assert SECRET not in page + refused.content.decode()
+
+
 def test_the_list_says_what_is_set_and_what_is_wrong(put, admin):
     put("acme", day_budget="2.50", per_minute=600)
     put("groq", kind="groq", base_url=None, key=None, key_variable="GROQ_API_KEY")
