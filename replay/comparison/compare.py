@@ -27,6 +27,8 @@ KEPT_CHANGES = 50
 LOOKED_THROUGH = 200_000
 """Characters of a text in which facts are looked for, a fifth of a second's work. Of a larger one
 where it differs is taken alone: a fact that it has elsewhere too then counts as another."""
+NAMED = 60
+OPENING = '"“„«`'
 BESIDE = 40
 """Characters beside that stretch which may say what a number in it is: a version, an amount."""
 
@@ -382,7 +384,14 @@ def _some(written: list[str]) -> str:
 
 
 def _short(written: str) -> str:
-    return written[:60]
+    """A fact of at most `NAMED` characters; a longer one ends after a word, and is closed if it
+    was quoted."""
+    if len(written) <= NAMED:
+        return written
+    head = written[: NAMED - 2]
+    words = head.rpartition(" ")[0]
+    closing = written[-1] if written[0] in OPENING else ""
+    return f"{(words if len(words) > NAMED // 2 else head).rstrip(' ,.;:')}…{closing}"
 
 
 def _other_words(before: str, after: str) -> str:

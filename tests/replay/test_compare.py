@@ -425,3 +425,16 @@ def test_answers_in_json_are_held_against_each_other_once(monkeypatch):
     found = compare(*(Answer(text=json.dumps(one)) for one in (before, after)))
     assert [change.path for change in found.changes] == ["/text/of/0/eur"]
     assert [pair for pair in held if "of" in str(pair)] == [(before, after)]
+
+
+@pytest.mark.parametrize(("opening", "closing"), ['""', "“”", "„“", "«»", "``"])
+def test_a_long_name_is_cut_after_a_word_and_closed(opening: str, closing: str) -> None:
+    name = f"{opening}Hi, I see two payments of the same sum on my card for last November{closing}"
+    found = compare(Answer(text="It is paid."), Answer(text=f"It is {name}."))
+    told = f"{opening}Hi, I see two payments of the same sum on my card for…{closing}"
+    assert found.summary == f"also names {told}"
+
+
+def test_a_long_name_without_a_blank_is_cut_anywhere() -> None:
+    found = compare(Answer(text="See it."), Answer(text=f"See https://a.example/{'x' * 90} it."))
+    assert found.summary == f"also names https://a.example/{'x' * 40}…"
