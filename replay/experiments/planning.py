@@ -20,7 +20,7 @@ from django.utils import timezone
 from replay.experiments.asked import MAX_CELLS, Wanted
 from replay.plan import SAYS, make_plan, times, tokens_of
 from replay.project_providers.catalog import Catalog, catalog_of
-from replay.project_providers.foreseen import foreseen_together
+from replay.project_providers.foreseen import SHARED, foreseen_together
 from replay.providers import BadModel
 from replay.providers.catalog import base_name
 from runs.accounts.models import Project
@@ -52,7 +52,9 @@ class Tried:
 
     def take(self, plan: dict[str, Any]) -> None:
         self.runs += 1
-        for kept, told in ((self.notes, plan["notes"]), (self.warnings, plan["warnings"])):
+        # What holds for all replays together is told in sum, by `_limits`.
+        own = [one for one in plan["warnings"] if one.get("limit") not in SHARED]
+        for kept, told in ((self.notes, plan["notes"]), (self.warnings, own)):
             for note in told:
                 mark = (note["code"], note["message"])
                 kept[mark] = kept.get(mark, 0) + 1

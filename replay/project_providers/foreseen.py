@@ -8,6 +8,10 @@ from typing import Any
 from replay.project_providers.keeping import LIMITS
 from replay.project_providers.models import ProjectProvider
 
+SHARED = ("per_minute", "day_budget")
+"""Limits of all replays together: of many, they are told in sum."""
+_FOR = {"replay_budget": "one replay", "day_budget": "what is left of today"}
+
 
 @dataclass(slots=True)
 class Foreseen:
@@ -41,7 +45,7 @@ def foreseen_together(
     if row is None or not row.has_limits:
         return []
     _minutes(row, calls, found)
-    if row.day_budget is not None and estimate is not None:
+    if row.day_budget is not None:
         _today(row, estimate, found)
     return found.warnings
 
@@ -50,13 +54,13 @@ def _minutes(row: ProjectProvider, calls: int, found: Foreseen) -> None:
     if row.per_minute is not None and calls > row.per_minute:
         minutes = -(-calls // row.per_minute) - 1
         text = f"At {row.per_minute} calls a minute it takes {minutes} minutes or more."
-        found.warnings.append({"code": "per_minute", "message": text})
+        found.warnings.append({"code": "per_minute", "message": text, "limit": "per_minute"})
 
 
 def _today(row: ProjectProvider, estimate: float | None, found: Foreseen) -> None:
     assert row.day_budget is not None
     left = max(float(row.day_budget - row.spent_today), 0.0)
-    _over(found, row.name, "what is left of today", left, estimate)
+    _over(found, row.name, "day_budget", left, estimate)
 
 
 def _budgets(row: ProjectProvider, estimate: float | None, found: Foreseen) -> None:
@@ -69,12 +73,12 @@ def _budgets(row: ProjectProvider, estimate: float | None, found: Foreseen) -> N
         )
         found.warnings.append({"code": "budget_blind", "message": text})
     if row.replay_budget is not None:
-        _over(found, row.name, "one replay", float(row.replay_budget), estimate)
+        _over(found, row.name, "replay_budget", float(row.replay_budget), estimate)
     if row.day_budget is not None:
         _today(row, estimate, found)
 
 
-def _over(found: Foreseen, name: str, what: str, budget: float, estimate: float | None) -> None:
+def _over(found: Foreseen, name: str, limit: str, budget: float, estimate: float | None) -> None:
     """Warn where a budget is used up, or will be by what is estimated (None: unknown)."""
     if budget and (estimate is None or estimate <= budget):
         return
@@ -82,7 +86,7 @@ def _over(found: Foreseen, name: str, what: str, budget: float, estimate: float 
     if estimate is not None:
         cost = f"this is estimated at ${estimate:.4f}"
     text = (
-        f"The budget of {name} for {what} is ${budget:.4f}, and {cost}:"
+        f"The budget of {name} for {_FOR[limit]} is ${budget:.4f}, and {cost}:"
         " it stops when that is used up; what was answered stays."
     )
-    found.warnings.append({"code": "over_budget", "message": text})
+    found.warnings.append({"code": "over_budget", "message": text, "limit": limit})

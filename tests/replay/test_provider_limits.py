@@ -107,6 +107,9 @@ def test_a_call_nobody_asked_again_says_so(own, replay, admin):
     Replay.objects.filter(pk=done.pk).update(status="running", finished_at=None)
     page = admin.get(address).content.decode()
     assert "Slow down. It will be asked again.</div>" in page
+    ReplayEffect.objects.filter(pk=left.pk).update(error_text="Connection refused")
+    page = admin.get(address).content.decode()
+    assert "Connection refused. It will be asked again.</div>" in page
     assert ">waits to be asked again</span>" in page
 
 
@@ -257,6 +260,16 @@ def test_an_experiments_plan_adds_up_what_its_replays_take_of_a_day_and_a_minute
     ]
     assert alone["warnings"] == []
     assert {"over_budget", "per_minute"} <= {one["code"] for one in together["warnings"]}
+
+
+@pytest.mark.parametrize("model", ["acme:gpt-4o", "acme:nobody-prices-this"])
+def test_an_experiments_plan_tells_a_used_up_day_once(own, run, project, api, model):
+    own(day_budget="0", per_minute=1)
+    asked = {"runs": [run.external_id], "models": [model], "samples": 9, "plan_only": True}
+    plan = api("POST", "/api/v1/experiments", json.dumps(asked).encode()).json()["plan"]
+    [of_one] = plan["candidates"]
+    told = [one["code"] for one in (*plan["warnings"], *of_one["warnings"])]
+    assert (told.count("over_budget"), told.count("per_minute")) == (1, 1)
 
 
 def test_an_experiment_is_priced_as_its_replays_are(own, run, project, api):
