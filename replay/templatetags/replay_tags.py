@@ -90,6 +90,13 @@ def difference_tag(name: str) -> str:
 
 
 @register.filter
+def ended(said: str) -> str:
+    """A provider's words as a sentence that another may follow."""
+    bare = said.rstrip()
+    return bare if bare.endswith((".", "!", "?", "…", "。")) else f"{bare}."
+
+
+@register.filter
 def spread_told(row: ReplayEffect) -> str:
     """`4 same, 1 facts`: the classes of a row's samples, from mild to severe."""
     counts = [(name, row.spread.get(name)) for name in Difference]
@@ -214,11 +221,12 @@ def _times(row: ReplayEffect, came: Answered | None) -> int:
 @register.simple_tag
 def pair_figures(row: ReplayEffect, came: Answered) -> str:
     """What an answer took beside the recorded one, also where a baseline stands beside it."""
-    of_what = ", recorded → replayed" if came.baseline_id else ""
+    times, sides = _times(row, came), ", recorded → replayed" if came.baseline_id else ""
+    sums = f" of {times} samples, recorded × {times} → replayed" if times > 1 else sides
     told = (
-        (f"Cost{of_what}", row_cost(row, came)),
-        (f"Latency{of_what}", row_latency(row, came)),
-        (f"Tokens{of_what}", row_tokens(row, came)),
+        (f"Cost{sums}", row_cost(row, came)),
+        (f"Latency{sides}", row_latency(row, came)),
+        (f"Tokens{sums}", row_tokens(row, came)),
     )
     return figures_told(told)
 

@@ -53,8 +53,9 @@ def test_a_row_and_the_whole_say_by_how_much_in_absolute_and_percent(took):
 
 def test_several_samples_are_held_against_as_many_recordings(took, member_client):
     row, whole, done = took(samples=4)
-    assert "Tokens 4,400 → 2,200 −2,200 (−50%)" in row
-    assert "Cost $0.0140 → $0.0070 −$0.0070 (−50%)" in row
+    sums = "of 4 samples, recorded × 4 → replayed"
+    assert f"Cost {sums} $0.0140 → $0.0070 −$0.0070 (−50%)" in row and "Latency 1 m 0 s →" in row
+    assert f"Tokens {sums} 4,400 → 2,200 −2,200 (−50%)" in row
     assert "−$0.0070 (−50%)" in whole
     page = member_client.get(f"/p/acme/replays/{done.public_id}?at=1&sample=2").text
     assert "Tokens 1,100 → 550 −550 (−50%)" in figures(page)

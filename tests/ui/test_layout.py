@@ -302,3 +302,34 @@ def test_lists_of_long_names_need_no_scrolling_sideways(page, load_log) -> None:
     for path in ("runs", "agents", "sessions", "replays"):
         page.goto(f"/p/acme/{path}")
         assert page.evaluate(SIDEWAYS) == [], path
+
+
+ACTS = """() => [...document.querySelectorAll("main .bar > .acts")].map((acts) => {
+    const inside = acts.parentElement.getBoundingClientRect();
+    const all = [...acts.querySelectorAll("a, button")].map((one) => one.getBoundingClientRect());
+    const middles = all.map((one) => Math.round((one.top + one.bottom) / 2));
+    return [Math.max(...middles) - Math.min(...middles) < 3, inside.right - all.at(-1).right < 90];
+})"""
+
+
+def test_what_can_be_done_stays_together(page, api, load_log, monkeypatch) -> None:
+    """Beside the heading or on a line below it, at the end of it; never one of them alone."""
+    monkeypatch.setattr(jobs, "ring", lambda public_id: None)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    load_log("support-triage")
+    asked = {"runs": ["support-triage"], "models": ["openai:gpt-4o"], "name": "To be stopped"}
+    made = api("POST", "/api/v1/experiments", json.dumps(asked).encode()).json()["id"]
+    api("POST", f"/api/v1/experiments/{made}/cancel", b"{}")
+    addresses = (
+        "/p/acme/runs/support-triage/replay?model=openai:gpt-4o",
+        "/p/acme/experiments/new?run=support-triage&model=openai:gpt-4o",
+        f"/p/acme/experiments/{made}",
+        f"/p/acme/replays/{Replay.objects.get().public_id}",
+    )
+    for width in (1024, 1440):
+        resized(page, width)
+        for address in addresses:
+            page.goto(address)
+            told = page.evaluate(ACTS)
+            assert told and (address, width, told) == (address, width, [[True, True]] * len(told))
