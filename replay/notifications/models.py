@@ -182,6 +182,17 @@ class Bound(models.Model):
         return f"{most.normalize():f}"
 
     @property
+    def standing(self) -> str:
+        """How the last look came out, in a word or two: what is not known is not "under"."""
+        if not self.seen:
+            return "not looked at yet"
+        if self.seen["over"]:
+            return "over"
+        if self.measure == Measure.COST:
+            return "under" if self.seen["cost_complete"] else "unknown"
+        return "under" if self.seen["runs"] >= self.least_runs else "too few runs"
+
+    @property
     def label(self) -> str:
         return f"{self.get_measure_display()} of {self.agent or 'all agents'}"
 

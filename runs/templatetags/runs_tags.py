@@ -167,13 +167,17 @@ def url_or_nothing(name: str, *args: object) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def rail(context: template.Context, label: str, name: str) -> str:
-    """A link of the rail, where that page exists; marked when one is on it or below."""
+def rail(context: template.Context, label: str, name: str, *also: str) -> str:
+    """A link of the rail, where that page exists; marked when one is on it or below, or on one of
+    the pages it leads to (`also`)."""
     address = url_or_nothing(name, context["project"].slug)
     if not address:
         return ""
     here = context["request"].path
-    return _rail_item(label, address, here == address or here.startswith(f"{address}/"))
+    names = (url_or_nothing(one, context["project"].slug) for one in also)
+    led = (address, *filter(None, names))
+    on = any(here == one or here.startswith(f"{one}/") for one in led)
+    return _rail_item(label, address, on)
 
 
 @lru_cache(1024)

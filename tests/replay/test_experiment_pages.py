@@ -167,6 +167,12 @@ def test_the_list_says_how_each_came_out(experiment, page, member_client):
     assert "gate" not in page("/p/acme/experiments").partition("<tbody")[2].partition("</tbody")[0]
 
 
+def test_the_list_names_four_candidates_and_counts_the_others(runs, member_client, page):
+    member_client.post(NEW, {"run": ["r1"], "model": [f"openai:model-{n}" for n in range(6)]})
+    row = page("/p/acme/experiments").partition("<tbody")[2]
+    assert row.count('class="chip"') == 4 and "and 2 more" in row
+
+
 def test_a_plan_that_follows_the_controls_looks_up_no_models_to_name(runs, member_client):
     address = f"{NEW}?run=r1&run=r2&model=openai:a"
 

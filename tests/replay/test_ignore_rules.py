@@ -393,3 +393,9 @@ def test_a_stored_rule_that_no_longer_can_be_is_shown_as_such(project, admin, re
     IgnoreRule.objects.create(project=project, name="old", pattern="(a+)+b")
     assert "does not count" in admin.get(PAGE).text
     assert rows(replay())[0] == ("facts", "")
+
+
+def test_its_page_is_below_settings_in_the_navigation(client, make_member):
+    client.force_login(make_member("admin"))
+    rail = client.get("/p/acme/ignore-rules").text.partition("</nav>")[0]
+    assert 'href="/p/acme/settings" aria-current="page"' in rail

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import factories
@@ -288,6 +289,23 @@ def test_cost_of_which_nothing_is_known_is_unknown_and_passes_nothing(hook, proj
     ran(project, 3, cost=None, cost_complete=False)
     look()
     assert told("cost.over_bound") == [] and Bound.objects.get().seen["cost"] is None
+
+
+@pytest.mark.parametrize(
+    ("sent", "runs", "standing"),
+    [
+        ({"measure": "error_rate", "share": 0.5, "least_runs": 4}, {}, "too few runs"),
+        ({"measure": "error_rate", "share": 0.5, "least_runs": 3}, {}, "under"),
+        ({"measure": "error_rate", "share": 0.5, "least_runs": 3}, {"status": "failed"}, "over"),
+        ({"measure": "cost", "dollars": 1}, {"cost": None, "cost_complete": False}, "unknown"),
+        ({"measure": "cost", "dollars": 1}, {"cost": Decimal("0.1")}, "under"),
+    ],
+)
+def test_what_is_not_known_is_not_under_a_bound(project, clock, admin, sent, runs, standing):
+    kept(project, **sent)
+    ran(project, 3, **runs)
+    look()
+    assert f">{standing}</span>" in admin.get("/p/acme/settings/notifications").text
 
 
 def test_a_day_without_runs_cost_nothing(hook, project, clock, admin):
