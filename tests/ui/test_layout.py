@@ -333,3 +333,17 @@ def test_what_can_be_done_stays_together(page, api, load_log, monkeypatch) -> No
             page.goto(address)
             told = page.evaluate(ACTS)
             assert told and (address, width, told) == (address, width, [[True, True]] * len(told))
+
+
+def test_a_long_name_of_a_dataset_leaves_room_beside_it(page, project, load_log) -> None:
+    load_log("refund-memory")
+    owner = User.objects.get()
+    name = "Runs of support that matter for a release of the agent " + "n" * 60
+    kept = datasets.keep(project, name, list(Run.objects.all()), owner)
+    for width in (1024, 1440):
+        resized(page, width)
+        page.goto(f"/p/acme/datasets/{kept.public_id}")
+        middles = page.locator(".bar > h1, .bar .btn").evaluate_all(BOXES)
+        heights = [(box["top"] + box["bottom"]) / 2 for box in middles]
+        assert len(heights) == 2 and abs(heights[0] - heights[1]) < 3
+        assert overhanging(page) == []
