@@ -19,7 +19,7 @@ from replay.providers.addresses import BadAddress, check_url
 from runs import bulk
 from runs.accounts.models import Project, User
 from runs.messages.loose import clean
-from runs.refusals import BadMember
+from runs.refusals import BadMember, Mistakes
 
 MEMBERS = ("url", "events", "active")
 MOST_WEBHOOKS = 10
@@ -41,20 +41,38 @@ class Given:
 
 
 def read(sent: Mapping[str, Any], held: Webhook | None = None) -> Given:
-    """The webhook in what was sent; what is not named stays as held. Raises BadWebhook."""
-    for member in sent:
-        if member not in MEMBERS:
-            raise BadWebhook(clean(str(member))[:80], "A webhook has no such member.")
+    """The webhook in what was sent; what is not named stays as held. Raises Refused with
+    all that is wrong."""
+    mistakes = Mistakes()
+    mistakes.read(None, _check_members, sent)
     before: dict[str, Any] = {"url": "", "events": list(TOLD), "active": True}
     if held is not None:
         before = {"url": held.url, "events": held.events, "active": held.is_active}
     now = before | dict(sent)
-    if not isinstance(now["active"], bool):
-        raise BadWebhook("active", "Expected true or false.")
-    given = Given(_url(now["url"]), _events(now["events"]), now["active"])
-    if given.active and not given.events:
-        raise BadWebhook("events", "Choose an event, or switch it off.")
+    active = mistakes.read(False, _active, now["active"])
+    url = mistakes.read("", _url, now["url"])
+    given = Given(url, mistakes.read((), _events_of, now["events"], active), active)
+    mistakes.end()
     return given
+
+
+def _check_members(sent: Mapping[str, Any]) -> None:
+    for member in sent:
+        if member not in MEMBERS:
+            raise BadWebhook(clean(str(member))[:80], "A webhook has no such member.")
+
+
+def _active(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise BadWebhook("active", "Expected true or false.")
+    return value
+
+
+def _events_of(value: Any, active: bool) -> tuple[str, ...]:
+    events = _events(value)
+    if active and not events:
+        raise BadWebhook("events", "Choose an event, or switch it off.")
+    return events
 
 
 def _url(value: Any) -> str:

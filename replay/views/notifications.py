@@ -46,8 +46,9 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
             origin = request.build_absolute_uri("/")
             given = keeping.read(form.cleaned_data)
             hook, secret = keeping.add(me.project, given, by=me.user, origin=origin)
-        except BadWebhook as bad:
-            form.add_error(bad.member, bad.message)
+        except (BadWebhook, Refused) as wrong:
+            for one in wrong.refused().each:
+                form.add_error(one.field, one.message)
         else:
             return shown_once.redirect_with(secret, me, _page_of(slug, hook))
     return _overview(request, me, form, BoundForm(), status=400)
@@ -114,8 +115,9 @@ def webhook_page(request: HttpRequest, slug: str, webhook_id: str) -> HttpRespon
     if form.is_valid():
         try:
             keeping.change(hook, keeping.read(form.cleaned_data, hook))
-        except BadWebhook as bad:
-            form.add_error(bad.member, bad.message)
+        except (BadWebhook, Refused) as wrong:
+            for one in wrong.refused().each:
+                form.add_error(one.field, one.message)
         else:
             messages.success(request, "Changed; it counts from the next event on.")
             return redirect(_page_of(slug, hook))

@@ -416,6 +416,15 @@ def test_all_that_is_wrong_with_a_bound_is_said_at_once(api, admin):
     assert "from 0 to 100 percent" in page and "from 0 to 1." not in page
 
 
+def test_all_that_is_wrong_with_a_webhook_is_said_at_once(api, admin):
+    sent = {"url": "nowhere", "events": []}
+    told = api("POST", "/api/v1/webhooks", json.dumps(sent).encode()).json()["error"]["errors"]
+    assert {one["field"] for one in told} == {"url", "events"}
+    form = {"url": "nowhere", "active": "on"}
+    page = admin.post("/p/acme/settings/notifications", form).content.decode()
+    assert 'id="id_url_error"' in page and 'id="id_events_error"' in page
+
+
 def test_a_bound_is_made_seen_and_removed_by_page_and_api(api, admin):
     form = {"watched": "error_rate.hour", "agent": "desk", "most": "12.5 %", "least_runs": ""}
     page = admin.post("/p/acme/settings/notifications/bounds", form, follow=True)
