@@ -38,6 +38,7 @@ from replay.models import (
 from replay.modes import prompt, reconstruct
 from replay.notifications import events
 from replay.outcome import Outcome
+from replay.project_providers import limits
 from replay.review.noting import note
 from replay.states import ACTIVE, FINAL, replay_move
 from rewyn_sdk import canonical_bytes
@@ -352,16 +353,30 @@ def _retry_some(ids: list[int]) -> None:
 
 
 def take_back(replays: Any, *, lost: int) -> bool:
-    """Put a running replay back into the queue; its calls in flight are shown as interrupted."""
+    """Put a running replay back into the queue; its calls in flight are shown as interrupted.
+
+    All of it at once: who claims it between would have calls of its own interrupted.
+    """
     ids = list(replays.values_list("pk", flat=True))
-    back = _move(replays, "take_back", lost_workers=F("lost_workers") + lost, rung_at=None)
-    settled = _move(replays, "settle", finished_at=timezone.now())
+    with bulk.turn():
+        back = _move(replays, "take_back", lost_workers=F("lost_workers") + lost, rung_at=None)
+        settled = _move(replays, "settle", finished_at=timezone.now())
+        if settled:
+            results.leave(ids)
+        elif back:
+            results.interrupt(ReplayEffect.objects.filter(replay__in=ids))
     if back or settled:
-        results.interrupt(ReplayEffect.objects.filter(replay__in=ids))
+        _let_go(ids)
     if settled:
         _note_all(ids)
         cells.settle(ids)
     return back or settled
+
+
+def _let_go(ids: list[int]) -> None:
+    """Of the places that calls of a lost worker have at their provider."""
+    for pk in ids:
+        limits.give_up(pk)
 
 
 def _note_all(ids: list[int]) -> None:
@@ -421,12 +436,19 @@ def _sweep_one(replay: Replay) -> bool:
     )
     if replay.lost_workers + 1 < settings.REPLAY_MAX_ATTEMPTS:
         return take_back(silent, lost=1)
-    results.interrupt(ReplayEffect.objects.filter(replay=replay))
     text = f"Its worker was lost {replay.lost_workers + 1} times."
     _note_all([replay.pk])
-    over = _move(
-        silent, "give_up", finished_at=timezone.now(), error_code="workers_lost", error_text=text
-    ) or _move(silent, "settle", finished_at=timezone.now())
+    with bulk.turn():
+        over = _move(
+            silent,
+            "give_up",
+            finished_at=timezone.now(),
+            error_code="workers_lost",
+            error_text=text,
+        ) or _move(silent, "settle", finished_at=timezone.now())
+        if over:
+            results.leave([replay.pk])
     if over:
+        _let_go([replay.pk])
         cells.settle([replay.pk])
     return over

@@ -74,6 +74,14 @@ def interrupt(rows: Any) -> int:
     )
 
 
+def leave(replays: Sequence[int]) -> None:
+    """Nobody works on these any more: what is in flight is interrupted. A worker that was thought
+    lost may store what comes late, but asks nothing more."""
+    rows = ReplayEffect.objects.filter(replay__in=replays)
+    interrupt(rows)
+    rows.filter(state__in=effect_move("ask").sources).update(calls_allowed=F("calls"))
+
+
 def interrupt_held(lease: Lease) -> int:
     """The same of all that this attempt has in flight."""
     move = effect_move("interrupt")

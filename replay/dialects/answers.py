@@ -33,11 +33,16 @@ def shape_of(body: object) -> str | None:
 
 
 def read_answer(body: object) -> Answer:
-    """The answer in a body. Raises ``BadAnswer`` for a body that is none of the three APIs'."""
+    """The answer in a body. Raises ``BadAnswer`` for a body that is none of the three APIs', or
+    that neither says anything nor how it ended: an empty answer has its finish reason."""
     shape = shape_of(body)
     if shape is None:
         raise BadAnswer("the body is no answer: it has no choices, no output and no content")
-    return _READERS[shape](mapping(body))
+    answer = _READERS[shape](mapping(body))
+    told = (answer.text, answer.calls, answer.reasoning, answer.refusal, answer.finish_reason)
+    if not any(told):
+        raise BadAnswer("the body is no answer: nothing is said in it, nor how it ended")
+    return answer
 
 
 def call_of(name: object, identity: object, written: str) -> AnswerCall:

@@ -262,11 +262,12 @@ def _agents(project_id: int, *, state: str) -> QuerySet[Cluster, str]:
 
 
 def experiments(project: Project, chosen: str) -> list[tuple[str, str]]:
-    """The newest experiments by id and name, for the filter; the chosen one is among them."""
+    """The newest experiments by id and name, for the filter; the chosen one is among them, if there
+    is such a one."""
     found = dict(_experiments(project.pk))
     if chosen and chosen not in found:
         mine = Experiment.objects.filter(project=project, public_id=chosen)
-        found[chosen] = mine.values_list("name", flat=True).first() or chosen
+        found.update(mine.values_list("public_id", "name"))
     return [(public_id, name or public_id) for public_id, name in found.items()]
 
 

@@ -166,6 +166,7 @@ def _list(member: Membership, place: Place) -> dict[str, Any]:
     last = rows[reading.CLUSTERS - 1] if len(rows) > reading.CLUSTERS else None
     counts = reading.counts(project, member.user)
     filtered = filters.narrows or filters.state != State.OPEN
+    experiments = reading.experiments(project, filters.experiment)
     later = place.query(after=f"{last.severity}.{last.pk}", cluster=None, at=None) if last else None
     return {
         "clusters": rows[: reading.CLUSTERS],
@@ -173,7 +174,8 @@ def _list(member: Membership, place: Place) -> dict[str, Any]:
         "states": COUNTED,
         "classes": [d for d in Difference if d.is_change],
         "agents": [(name, name or NO_AGENT) for name in reading.agents(project, filters.state)],
-        "experiments": reading.experiments(project, filters.experiment),
+        "experiments": experiments,
+        "no_experiment": bool(filters.experiment) and filters.experiment not in dict(experiments),
         "people": _people(member),
         "counts": counts,
         "shown": filters.count(project, member.user) if filtered else counts["open"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import timedelta
 
 import pytest
@@ -140,6 +141,58 @@ def test_a_lost_worker_s_calls_are_shown_as_interrupted(job, rung):
     row.refresh_from_db()
     assert (row.state, row.interruptions) == ("interrupted", 1)
     assert (again(job).status, rung) == ("queued", [job.public_id])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_claims_what_was_taken_back_has_no_call_of_its_own_interrupted(job, monkeypatch):
+    """It may be there before the sweep has shown the calls of the lost worker as interrupted."""
+    jobs.claim(job.public_id)
+    row = in_flight(job, 2, calls_allowed=4)
+    age(job)
+    interrupt, leases = results.interrupt, []
+
+    def take_over() -> None:
+        lease = None
+        while lease is None:
+            lease = jobs.claim(job.public_id)
+        results.take_over(lease)
+        assert results.ask(lease, row.pk, b"")
+        leases.append(lease)
+        connection.close()
+
+    another = threading.Thread(target=take_over)
+
+    def beside_another(rows):
+        if not another.ident:
+            another.start()
+            another.join(1)
+        return interrupt(rows)
+
+    monkeypatch.setattr(results, "interrupt", beside_another)
+    jobs.sweep()
+    another.join(20)
+    row.refresh_from_db()
+    assert (row.state, row.attempt, row.interruptions) == ("in_flight", 2, 1)
+    assert results.answer(leases[0], row.pk, summary="paid for") is True
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+def test_a_worker_of_what_was_given_up_stores_what_comes_and_asks_nothing(job, settings, cancelled):
+    settings.REPLAY_MAX_ATTEMPTS = 2 if cancelled else 1
+    lease = jobs.claim(job.public_id)
+    out, next_one = in_flight(job, 2, calls_allowed=4), in_flight(job, 5, calls_allowed=4)
+    results.put_off(lease, next_one.pk)
+    if cancelled:
+        jobs.cancel(job)
+    age(job)
+    jobs.sweep()
+    assert again(job).status == ("cancelled" if cancelled else "failed")
+    assert results.ask(lease, next_one.pk, b"") is False
+    assert not ReplayEffect.objects.filter(state="in_flight").exists()
+    assert results.answer(lease, out.pk, summary="late") is True
+    assert jobs.retry(again(job)) is True
+    results.take_over(now := jobs.claim(job.public_id))
+    assert results.ask(now, next_one.pk, b"") is True
 
 
 def test_a_living_worker_is_left_alone(job):

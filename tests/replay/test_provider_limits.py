@@ -308,6 +308,16 @@ def test_whoever_takes_a_replay_over_gives_up_its_calls_in_flight(gate):
     assert isinstance(door.admit(None), Admitted)
 
 
+def test_a_replay_that_ends_without_its_worker_leaves_its_places(gate, rung):
+    door = gate(parallel=1)
+    door.admit(None)
+    long_ago = timezone.now() - timedelta(hours=1)
+    Replay.objects.update(status="cancelling", heartbeat_at=long_ago)
+    jobs.sweep()
+    assert Replay.objects.get().status == "cancelled"
+    assert isinstance(door.admit(None), Admitted)
+
+
 def test_the_call_beyond_a_minutes_allowance_waits_for_the_oldest(gate):
     door = gate(per_minute=2)
     for _ in range(2):

@@ -99,6 +99,10 @@ def failed(
         ({"answer": {"error": {"status": 529}}}, "overloaded", 529, True),
         ({"answer": {"malformed": "<html>"}}, "malformed", 200, False),
         ({"answer": {"malformed": "{}"}}, "malformed", 200, False),
+        ({"answer": {"malformed": '{"choices": [null], "usage": []}'}}, "malformed", 200, False),
+        ({"answer": {"malformed": '{"choices": [{"message": 5}]}'}}, "malformed", 200, False),
+        ({"answer": {"malformed": '{"output": [null]}'}}, "malformed", 200, False),
+        ({"answer": {"malformed": '{"content": [7], "usage": null}'}}, "malformed", 200, False),
         ({"answer": {"drop": True}}, "dropped", None, True),
         (
             {"answer": {"error": {"status": 302}, "headers": {"Location": "http://127.0.0.1:9/"}}},

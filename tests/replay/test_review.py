@@ -69,7 +69,7 @@ def test_an_experiment_s_own(cluster, person, project):
     assert f'<option value="{mine.public_id}" selected>Move off</option>' in page
     assert page.count('class="cluster"') == 1
     assert "the replay with openai:gpt-b" in page
-    assert "No cluster is like that" in text(person("Bob").get(f"{PAGE}?experiment=ex_no"))
+    assert "There is no experiment ex_no" in text(person("Bob").get(f"{PAGE}?experiment=ex_no"))
 
 
 def heading(page: str) -> str:
@@ -362,3 +362,9 @@ def test_an_admin_sets_the_minimum_class(found, person):
     assert boss.post(f"{PAGE}/minimum", {"minimum": "same"}).status_code == 400
     assert boss.post(f"{PAGE}/minimum", {"minimum": "wording"}).status_code == 302
     assert '<option value="wording" selected>' in text(boss.get(PAGE))
+
+
+def test_a_filter_for_an_experiment_that_is_not_there_says_so(found, member_client):
+    page = member_client.get("/p/acme/review", {"experiment": "ex_gone"}).content.decode()
+    assert "There is no experiment ex_gone" in page
+    assert '<option value="ex_gone" selected>ex_gone: not there</option>' in page
