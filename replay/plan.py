@@ -24,6 +24,7 @@ from replay.providers import (
     build_call,
 )
 from replay.questions import Candidate, Question
+from replay.recorded_model import the_recorded
 from replay.tried import Tried
 from replay.windows import open_calls, window_notes
 from replay.wire import wire_of
@@ -211,13 +212,13 @@ class _Prompt:
     def _recorded_model(self) -> Candidate | None:
         """The one model that was recorded, where no other is asked for."""
         models = {(effect.provider, effect.name) for effect in self.effects}
-        if len(models) > 1:
-            names = ", ".join(sorted(f"{provider}:{name}" for provider, name in models))
-            text = f"The run used several models ({names}); name the model to ask."
-            self._error("several_models", text, "models")
-        if len(models) != 1:
+        if not models:
             return None
-        return Candidate(*models.pop())
+        try:
+            return the_recorded(models)
+        except Refused as refusal:
+            self._error(refusal.code, refusal.message, "models")
+            return None
 
     def _provider(self) -> Provider | None:
         if self.candidate is None:

@@ -19,6 +19,8 @@ FIELDS = frozenset(
     | {"top_p", "max_tokens", "message", "tools_off", "dangling", "dangling_result", "samples"}
     | {"max_calls"}
 )
+RECORDED = "recorded"
+"""In an experiment instead of a `provider:model`: of each run the one it was recorded with."""
 MAX_MODELS = 20
 MAX_NAME = 200
 SHOWN_NAME = 100

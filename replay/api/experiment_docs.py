@@ -110,6 +110,7 @@ CELL = _object(
     {
         "candidate": _COUNT,
         "replay": _TEXT,
+        "model": _TEXT,
         "status": _TEXT,
         "class": _CLASS,
         "changed": _COUNT,
@@ -142,8 +143,9 @@ _OVERRIDES: Schema = {
     "strict": _FLAG,
 }
 _MODELS = _listed({"type": "string", "example": "openai:gpt-5-mini"}, maxItems=MAX_CANDIDATES)
+_EACH = "`provider:model`, or `recorded`: of each run its own. With the overrides beside it"
 _ASKED: Schema = {
-    "models": {**_MODELS, "description": "`provider:model`, each with the overrides beside it"},
+    "models": {**_MODELS, "description": _EACH},
     "candidates": _listed(
         _object({"model": _TEXT, **_OVERRIDES}, ["model"]),
         description="Instead of `models`: candidates with overrides of their own",

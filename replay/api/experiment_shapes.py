@@ -98,6 +98,7 @@ def cell_shape(cell: Cell, candidate: int) -> dict[str, Any]:
     return {
         "candidate": candidate,
         "replay": replay.public_id,
+        "model": replay.candidate,
         "status": cell.ended or replay.status,
         "class": cell.difference,
         "changed": cell.changed,

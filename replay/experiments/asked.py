@@ -15,6 +15,7 @@ from replay.questions import FIELDS as OF_A_REPLAY
 from replay.questions import (
     MAX_MODELS,
     MAX_NAME,
+    RECORDED,
     Candidate,
     Controls,
     Question,
@@ -38,19 +39,26 @@ FIELDS = OF_CANDIDATES | {"name", "runs", "dataset", "gate"} | OF_THE_WHOLE
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A candidate: who is asked, and what is changed beside the model."""
+    """A candidate: who is asked (None: of each run its recorded model), and what is changed beside
+    the model."""
 
-    model: Candidate
+    model: Candidate | None
     controls: Controls = field(default_factory=Controls)
+
+    @property
+    def name(self) -> str:
+        """As one asks for it."""
+        return str(self.model) if self.model else RECORDED
 
     @property
     def mark(self) -> str:
         """The same for two candidates that would ask the same."""
-        asked = {"model": str(self.model), "controls": self.controls.as_json()}
+        asked = {"model": self.name, "controls": self.controls.as_json()}
         return hashlib.blake2b(canonical_bytes(asked), digest_size=32).hexdigest()
 
-    def question(self, run_id: str) -> Question:
-        return Question(run_id, "prompt", (self.model,), self.controls)
+    def question(self, run_id: str, model: Candidate) -> Question:
+        """What `model` is asked about a run."""
+        return Question(run_id, "prompt", (model,), self.controls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +136,19 @@ def read_candidates(body: dict[str, Any]) -> tuple[Wanted, ...]:
 def _candidate(given: Any, shared: dict[str, Any], where: str) -> Wanted:
     own = given if isinstance(given, dict) else {"model": given}
     _only(own, OVERRIDES | {"model"}, f"{where}.")
+    recorded = own.get("model") == RECORDED
+    if recorded:
+        own = {name: value for name, value in own.items() if name != "model"}
     try:
         question = read_question({"run": "-", **shared, **own})
     except Refused as refusal:
         told = (_placed(one, given, where) for one in refusal.each)
         raise SeveralRefused(told) from None
+    if recorded:
+        return Wanted(None, question.controls)
     if not question.candidates:
-        raise Refused("invalid", "A candidate names its `model` as `provider:model`.", where)
+        text = f"A candidate names its `model` as `provider:model`, or `{RECORDED}`."
+        raise Refused("invalid", text, where)
     return Wanted(question.candidates[0], question.controls)
 
 

@@ -63,7 +63,7 @@ def as_csv(experiment: Experiment, shape: Shape) -> Iterator[bytes]:
         told = shape(line)
         for cell in told["cells"]:
             asked = candidates[cell["candidate"]]
-            values = {**told, **cell, "model": str(asked), "label": asked.label}
+            values = {**told, **cell, "label": asked.label}
             yield _written([_plain(values[name]) for name in COLUMNS])
 
 

@@ -10,6 +10,7 @@ from django.http import QueryDict
 from replay.experiments.asked import Wanted, read_candidates, read_name
 from replay.experiments.gate import MAX_RATIO, Gate, read_gate
 from replay.forms import number_of, unix, whole_of
+from replay.questions import RECORDED
 from runs.refusals import Mistakes, Refused
 
 
@@ -71,6 +72,16 @@ class ExperimentForm:
         if self.max_cost:
             asked["max_cost_ratio"] = read(None, _share, self.max_cost, MAX_RATIO, "gate.max_cost")
         return asked
+
+    @property
+    def asks_recorded(self) -> bool:
+        """Whether each run is asked of the model it was recorded with."""
+        return RECORDED in self.models
+
+    @property
+    def named(self) -> list[str]:
+        """The models that are named, without the recorded one."""
+        return [model for model in self.models if model != RECORDED]
 
     @property
     def query(self) -> str:

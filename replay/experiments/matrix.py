@@ -177,6 +177,7 @@ def _lines(
     cells = Cell.objects.filter(row__in=rows).select_related("replay").only(
         *(field.name for field in Cell._meta.concrete_fields if field.name not in left),
         "replay__public_id", "replay__status", "replay__done", "replay__error_text",
+        "replay__provider", "replay__model",
     )  # fmt: skip
     by_place = {(cell.row_id, cell.candidate_id): cell for cell in cells}
     for row in rows:

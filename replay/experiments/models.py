@@ -14,11 +14,13 @@ from django.utils import timezone
 
 from replay.comparison.differences import Difference
 from replay.ids import new_id
+from replay.questions import RECORDED
 from runs.accounts.models import Project, User
 from runs.models import NAME, Run, cost_field
 
 MARK = 64
 TOLD = 30
+RECORDED_LABEL = "recorded model"
 NOTHING_YET = -1
 """The severity of what has no answer."""
 
@@ -63,7 +65,8 @@ class DatasetRun(models.Model):
 
 
 class ExperimentCandidate(models.Model):
-    """A column: who is asked, and what is changed beside the model."""
+    """A column: who is asked, and what is changed beside the model. Without a provider each run
+    asks the model it was recorded with."""
 
     experiment = models.ForeignKey(
         "replay.Experiment", models.CASCADE, related_name="candidates", db_index=False
@@ -82,7 +85,11 @@ class ExperimentCandidate(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.provider}:{self.model}"
+        return RECORDED if self.is_recorded else f"{self.provider}:{self.model}"
+
+    @property
+    def is_recorded(self) -> bool:
+        return not self.provider
 
     @property
     def label(self) -> str:
@@ -92,7 +99,8 @@ class ExperimentCandidate(models.Model):
             for name, value in self.controls.items()
             if name not in ("strict", "effects")
         )
-        return " · ".join([str(self), *changed])
+        whom = RECORDED_LABEL if self.is_recorded else str(self)
+        return " · ".join([whom, *changed])
 
 
 def _told(name: str, value: Any) -> str:

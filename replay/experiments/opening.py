@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -12,11 +12,18 @@ from django.db.models import F
 from replay import jobs
 from replay.experiments.asked import MAX_CANDIDATES, MAX_CELLS, Wanted
 from replay.experiments.gate import NO_GATE, Gate
-from replay.experiments.models import Cell, Dataset, ExperimentCandidate, ExperimentRun
+from replay.experiments.models import (
+    RECORDED_LABEL,
+    Cell,
+    Dataset,
+    ExperimentCandidate,
+    ExperimentRun,
+)
 from replay.experiments.planning import Plan
 from replay.jobs import Asker
 from replay.models import Experiment, Replay, ReplayMode
 from replay.plan import SAYS, refuse
+from replay.questions import RECORDED, Candidate
 from rewyn_sdk import canonical_bytes
 from runs import bulk
 from runs.accounts.models import Project
@@ -26,6 +33,9 @@ from runs.refusals import Refused
 BATCH = 200
 Plans = dict[tuple[int, str], dict[str, Any]]
 """(key of a run, mark of a candidate) → the plan of their replay, where somebody saw one."""
+Models = Mapping[int, Candidate]
+"""Key of a run → the model it was recorded with, where that can be asked."""
+NO_MODELS: Models = {}
 
 
 def start(
@@ -43,8 +53,9 @@ def start(
     """
     refuse(plan.errors)
     return open_experiment(
-        project, plan.runs, plan.candidates, asker, name=name, gate=gate, dataset=dataset
-    )
+        project, plan.runs, plan.candidates, asker,
+        recorded=plan.recorded, name=name, gate=gate, dataset=dataset,
+    )  # fmt: skip
 
 
 def open_experiment(
@@ -54,11 +65,15 @@ def open_experiment(
     asker: Asker,
     *,
     plans: Plans | None = None,
+    recorded: Models = NO_MODELS,
     name: str = "",
     gate: Gate = NO_GATE,
     dataset: Dataset | None = None,
 ) -> tuple[Experiment, bool]:
-    """The experiment of runs that have model calls, with `plans` of single replays or without."""
+    """The experiment of runs that have model calls, with `plans` of single replays or without.
+
+    A candidate that is the recorded model has a cell where `recorded` names that of the run.
+    """
     mark = _fingerprint(runs, candidates)
     experiment = Experiment(
         project=project,
@@ -78,7 +93,7 @@ def open_experiment(
                 for place, run in enumerate(runs, 1)
             ]
             ExperimentRun.objects.bulk_create(rows, batch_size=BATCH)
-            _add_columns(experiment, rows, candidates, asker, plans or {})
+            _add_columns(experiment, rows, candidates, asker, plans or {}, recorded)
     except IntegrityError:
         there = Experiment.objects.filter(project=project, fingerprint=mark, finished_at=None)
         found = there.first()
@@ -92,7 +107,9 @@ def _name(runs: Sequence[Run], candidates: Sequence[Wanted]) -> str:
     """What nobody named: its one run or how many, and its one model or how many."""
     what = runs[0].heading if len(runs) == 1 else f"{len(runs):,} runs"
     one = len(candidates) == 1
-    whom = str(candidates[0].model) if one else f"{len(candidates)} candidates"
+    whom = f"{len(candidates)} candidates"
+    if one:
+        whom = str(candidates[0].model or RECORDED_LABEL)
     return f"{what[:90]} × {whom[:90]}"
 
 
@@ -118,7 +135,7 @@ def add(experiment: Experiment, plan: Plan, asker: Asker) -> int:
         mine.update(finished_at=None, fingerprint="")
         rows = list(experiment.rows.filter(run__in=plan.runs).select_related("run"))
         _refuse_too_many(len(there) + len(new), len(rows))
-        _add_columns(experiment, rows, new, asker, {}, first=len(there) + 1)
+        _add_columns(experiment, rows, new, asker, {}, plan.recorded, first=len(there) + 1)
     return len(new)
 
 
@@ -137,19 +154,26 @@ def _add_columns(
     candidates: Sequence[Wanted],
     asker: Asker,
     plans: Plans,
+    recorded: Models,
     first: int = 1,
 ) -> None:
     columns = [_column(experiment, one, first + at) for at, one in enumerate(candidates)]
     ExperimentCandidate.objects.bulk_create(columns)
-    pairs = [(row, column) for row in rows for column in columns]
+    asked = list(zip(candidates, columns, strict=True))
+    places = [
+        (row, column, model)
+        for row in rows
+        for one, column in asked
+        if (model := one.model or recorded.get(row.run_id))
+    ]
     replays = [
-        _replay(experiment, row.run, column, asker, plans.get((row.run_id, column.mark)))
-        for row, column in pairs
+        _replay(experiment, row.run, column, model, asker, plans.get((row.run_id, column.mark)))
+        for row, column, model in places
     ]
     jobs.queue_all(replays)
     cells = [
         Cell(experiment=experiment, row=row, candidate=column, replay=one, total=one.total)
-        for (row, column), one in zip(pairs, replays, strict=True)
+        for (row, column, _), one in zip(places, replays, strict=True)
     ]
     Cell.objects.bulk_create(cells, batch_size=BATCH)
     transaction.on_commit(lambda: jobs.ring_waiting(experiment.pk), robust=True)
@@ -159,8 +183,8 @@ def _column(experiment: Experiment, wanted: Wanted, place: int) -> ExperimentCan
     return ExperimentCandidate(
         experiment=experiment,
         place=place,
-        provider=wanted.model.provider,
-        model=wanted.model.model,
+        provider=wanted.model.provider if wanted.model else "",
+        model=wanted.model.model if wanted.model else "",
         controls=wanted.controls.as_json(),
         mark=wanted.mark,
     )
@@ -170,33 +194,36 @@ def _replay(
     experiment: Experiment,
     run: Run,
     column: ExperimentCandidate,
+    model: Candidate,
     asker: Asker,
     plan: dict[str, Any] | None,
 ) -> Replay:
-    plan = plan or _plan(run, column)
+    plan = plan or _plan(run, column, model)
     asked = {"experiment": experiment.public_id, **column.controls}
+    if column.is_recorded:  # beside a candidate that names the same model it is asked, too
+        asked["model"] = RECORDED
     return Replay(
         project_id=experiment.project_id,
         run=run,
         experiment=experiment,
         mode=ReplayMode.PROMPT,
-        provider=column.provider,
-        model=column.model,
+        provider=model.provider,
+        model=model.model,
         controls=column.controls,
         plan=plan,
-        fingerprint=jobs.fingerprint(ReplayMode.PROMPT, column.provider, column.model, asked),
+        fingerprint=jobs.fingerprint(ReplayMode.PROMPT, model.provider, model.model, asked),
         created_by=asker.user,
         created_key_id=asker.key_id,
         total=plan["total"],
     )
 
 
-def _plan(run: Run, column: ExperimentCandidate) -> dict[str, Any]:
+def _plan(run: Run, column: ExperimentCandidate, model: Candidate) -> dict[str, Any]:
     """What of the plan one replay keeps: all model calls the run has now (`effects` is null)."""
     return {
         "mode": "prompt",
         "says": SAYS["prompt"],
-        "candidate": str(column),
+        "candidate": str(model),
         "total": run.model_count,
         "effects": None,
         "calls": jobs.calls_of(run.model_count, column.controls.get("samples", 1)),

@@ -8,37 +8,33 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
-from django.utils import timezone
 
 from replay.experiments.asked import MAX_CELLS, Wanted
+from replay.experiments.shares import Share, Shares
 from replay.plan import SAYS, make_plan, times, tokens_of
-from replay.project_providers.catalog import Catalog, catalog_of
 from replay.project_providers.foreseen import SHARED, foreseen_together
-from replay.providers import BadModel
 from replay.providers.catalog import base_name
+from replay.questions import MAX_MODELS, Candidate
 from runs.accounts.models import Project
-from runs.models import Effect, Family, Run
-from runs.prices import cost_of
+from runs.models import Run
 from runs.refusals import Refused
-from runs.usage import Usage
 
 TRY_SECONDS = 1.0
 """How long replays are tried out; one of each candidate is in any case."""
-PRICED_CALLS = 5000
 OF_ONE_RUN = frozenset({"tool_not_offered"})
 """What is an error only where it is so of every run: the others are asked all the same."""
 TOLD = 50
 """So many messages of a plan are told; of the others there is the number."""
 
 Note = dict[str, Any]
-Tokens = tuple[int | None, int | None]
+Column = tuple[Wanted, Sequence[Share]]
+"""A candidate, and whom it asks about which runs."""
 
 
 @dataclass(slots=True)
@@ -65,11 +61,13 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`runs` are those that will be replayed; `shown` is the plan in JSON."""
+    """`runs` are those that will be replayed; `shown` is the plan in JSON. `recorded` is the model
+    each was recorded with, where a candidate asks that and it can be asked."""
 
     runs: Sequence[Run]
     candidates: Sequence[Wanted]
     shown: dict[str, Any]
+    recorded: Mapping[int, Candidate]
 
     @property
     def errors(self) -> list[Note]:
@@ -80,7 +78,8 @@ class Plan:
 def make(project: Project, runs: Sequence[Run], candidates: Sequence[Wanted]) -> Plan:
     """The plan for all of them. Sends nothing, stores nothing.
 
-    Runs without a model call are left out, and said. Raises Refused for more than MAX_CELLS.
+    Runs without a model call are left out, and said; so are those whose recorded model cannot be
+    asked, by a candidate that is the recorded model. Raises Refused for more than MAX_CELLS.
     """
     asking = [run for run in runs if run.model_count]
     if len(asking) * len(candidates) > MAX_CELLS:
@@ -88,80 +87,98 @@ def make(project: Project, runs: Sequence[Run], candidates: Sequence[Wanted]) ->
         raise Refused("too_many", text, "runs", limit=MAX_CELLS)
     for run in asking:
         run.project = project
-    usage = list(_usage(asking))
-    tried = _try_out(asking, candidates)
-    catalog = catalog_of(project.pk)
-    priced = {one.mark: _priced_as(one, catalog) for one in candidates}
-    parts = [
-        _part(project, one, priced[one.mark], usage, asking, tried[one.mark]) for one in candidates
-    ]
+    found = Shares(project, asking, candidates)
+    columns = [(one, found.of(one)) for one in candidates]
+    tried = _try_out(columns)
+    parts = [_part(one, shares, found.left_out(one), tried[one.mark]) for one, shares in columns]
     shown = _shown(runs, asking, parts)
-    shown["warnings"] += _limits(project, candidates, parts)
-    return Plan(asking, candidates, shown)
+    shown["warnings"] += _limits(project, columns)
+    return Plan(asking, candidates, shown, found.recorded.models)
 
 
-def _priced_as(one: Wanted, catalog: Catalog) -> str:
-    """The name that price tables may know the candidate's provider by."""
-    with suppress(BadModel):
-        return catalog.choose(str(one.model))[0].priced_as
-    return one.model.provider
-
-
-def _limits(
-    project: Project, candidates: Sequence[Wanted], parts: Sequence[dict[str, Any]]
-) -> list[Note]:
+def _limits(project: Project, columns: Sequence[Column]) -> list[Note]:
     """What the providers' limits will do to all replays together."""
     calls: Counter[str] = Counter()
     dollars: dict[str, float] = {}
-    for one, part in zip(candidates, parts, strict=True):
-        name = base_name(str(one.model))
-        calls[name] += part["calls"]
-        if (estimate := part["cost"]["estimate"]) is not None:
-            dollars[name] = dollars.get(name, 0.0) + estimate
+    for one, shares in columns:
+        for share in shares:
+            name, samples = base_name(str(share.model)), one.controls.samples
+            calls[name] += share.calls * samples
+            if share.costs:
+                dollars[name] = dollars.get(name, 0.0) + float(sum(share.costs)) * samples
     told = [foreseen_together(project.pk, name, dollars.get(name), calls[name]) for name in calls]
     return [warning for each in told for warning in each]
 
 
-def _usage(runs: Sequence[Run]) -> Iterable[Tokens]:
-    """Tokens in and out of the recorded model calls, of the first PRICED_CALLS of them."""
-    calls = Effect.objects.filter(run__in=[run.pk for run in runs], family=Family.COMPLETION)
-    return calls.order_by().values_list("input_tokens", "output_tokens")[:PRICED_CALLS]
-
-
-def _try_out(runs: Sequence[Run], candidates: Sequence[Wanted]) -> dict[str, Tried]:
-    """Plans of single replays, run by run, until the time is over."""
-    tried = {one.mark: Tried() for one in candidates}
+def _try_out(columns: Sequence[Column]) -> dict[str, Tried]:
+    """Plans of single replays, run by run, until the time is over: in any case one of each model
+    that is asked, of MAX_MODELS at most."""
+    tried = {one.mark: Tried() for one, _ in columns}
     until = time.monotonic() + TRY_SECONDS
-    for run in runs:
-        for one in candidates:
-            if tried[one.mark].runs and time.monotonic() > until:
-                return tried
-            tried[one.mark].take(make_plan(run, one.question(run.external_id), one.model)[1])
+    queues = [(one, _in_turn(shares), min(len(shares), MAX_MODELS)) for one, shares in columns]
+    for at in range(max((len(queue) for _, queue, _ in queues), default=0)):
+        for one, queue, needed in queues:
+            if at < len(queue) and (at < needed or time.monotonic() <= until):
+                run, model = queue[at]
+                plan = make_plan(run, one.question(run.external_id, model), model)[1]
+                tried[one.mark].take(plan)
     return tried
 
 
+def _in_turn(shares: Sequence[Share]) -> list[tuple[Run, Candidate]]:
+    """Whom to try out about which run: the first run of each model, then all others."""
+    first = [(share.runs[0], share.model) for share in shares if share.runs]
+    return first + [(run, share.model) for share in shares for run in share.runs[1:]]
+
+
 def _part(
-    project: Project,
-    one: Wanted,
-    priced_as: str,
-    usage: Sequence[Tokens],
-    runs: Sequence[Run],
-    tried: Tried,
+    one: Wanted, shares: Sequence[Share], left: Sequence[tuple[Run, Refused]], tried: Tried
 ) -> dict[str, Any]:
     """The plan of one candidate."""
-    calls, samples = sum(run.model_count for run in runs), one.controls.samples
-    errors, warnings = _apart(tried, len(runs))
+    calls, samples = sum(share.calls for share in shares), one.controls.samples
+    runs = sum(len(share.runs) for share in shares)
+    usage = [tokens for share in shares for tokens in share.usage]
+    errors, warnings = _apart(tried, runs)
+    left_out = _left_out(left)
+    if left_out and not runs:
+        errors = [{**told, "field": "models"} for told in left_out]
     return {
-        "model": str(one.model),
+        "model": one.name,
         "controls": one.controls.as_json(),
+        "runs": runs,
         "calls": calls * samples,
+        "models": [_asked(share, samples) for share in shares],
+        "left_out": left_out,
         "tokens": times(tokens_of(usage, calls), samples),
-        "cost": times(_cost(project, one, priced_as, usage, calls), samples),
+        "cost": times(_cost(shares, calls), samples),
         "checked_runs": tried.runs,
         "notes": _told(tried.notes),
         "warnings": _told(warnings),
         "errors": errors[:TOLD],
     }
+
+
+def _asked(share: Share, samples: int) -> dict[str, Any]:
+    calls = share.calls * samples
+    return {"model": str(share.model), "runs": len(share.runs), "calls": calls}
+
+
+def _left_out(left: Sequence[tuple[Run, Refused]]) -> list[Note]:
+    """The runs that are not asked about, by why."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for run, why in left:
+        found.setdefault((why.code, why.message), []).append(run.external_id)
+    return [
+        {"code": code, "message": message, "runs": len(ids), "run_ids": ids[:TOLD]}
+        for (code, message), ids in list(found.items())[:TOLD]
+    ]
+
+
+def _cost(shares: Sequence[Share], calls: int) -> dict[str, Any]:
+    """Each run at the price of the model it asks; unknown is null and never zero."""
+    known = [cost for share in shares for cost in share.costs]
+    estimate = float(sum(known, Decimal(0))) if known else None
+    return {"estimate": estimate, "complete": len(known) == calls}
 
 
 def _apart(tried: Tried, runs: int) -> tuple[list[Note], dict[tuple[str, str], int]]:
@@ -182,30 +199,6 @@ def _told(found: dict[tuple[str, str], int]) -> list[Note]:
     ]
 
 
-def _cost(
-    project: Project, one: Wanted, priced_as: str, usage: Sequence[Tokens], calls: int
-) -> dict[str, Any]:
-    """By the recording's tokens at today's price; unknown is null and never zero."""
-    now = timezone.now()
-    costs = (_price(project, one, priced_as, tokens, now) for tokens in usage)
-    known = [cost for cost in costs if cost is not None]
-    estimate = float(sum(known, Decimal(0))) if known else None
-    return {"estimate": estimate, "complete": len(known) == calls}
-
-
-def _price(
-    project: Project, one: Wanted, priced_as: str, tokens: Tokens, now: Any
-) -> Decimal | None:
-    return cost_of(
-        Usage(input=tokens[0], output=tokens[1]),
-        family=Family.COMPLETION,
-        models=(one.model.model,),
-        provider=priced_as,
-        when=now,
-        overrides=project.price_overrides,
-    )
-
-
 def _shown(
     runs: Sequence[Run], asking: Sequence[Run], parts: list[dict[str, Any]]
 ) -> dict[str, Any]:
@@ -215,7 +208,7 @@ def _shown(
         "mode": "prompt",
         "says": SAYS["prompt"],
         "runs": len(asking),
-        "replays": len(asking) * len(parts),
+        "replays": sum(part["runs"] for part in parts),
         "calls": {
             "total": total,
             "attempts_per_call": per_call,
@@ -246,9 +239,10 @@ def _warnings(
     if left := len(runs) - len(asking):
         text = f"{left:,} of {len(runs):,} runs have no model call and are left out."
         told.append({"code": "no_model_calls", "message": text})
-    checked = min((part["checked_runs"] for part in parts), default=0)
-    if asking and checked < len(asking):
-        text = f"Tried out on the first {checked:,} of {len(asking):,} runs."
+    partly = [part for part in parts if part["checked_runs"] < part["runs"]]
+    if partly:
+        least = min(partly, key=lambda part: part["checked_runs"])
+        text = f"Tried out on the first {least['checked_runs']:,} of {least['runs']:,} runs."
         told.append({"code": "partly_checked", "message": text})
     if any(run.status == "running" for run in asking):
         text = "Some runs have not ended; what comes later is not replayed."
@@ -265,5 +259,5 @@ def _errors(asking: Sequence[Run], parts: list[dict[str, Any]]) -> list[Note]:
         {"code": error["code"], "message": error["message"], "field": error["field"]}
         for part in parts
         for error in part["errors"]
-        if error["runs"] == part["checked_runs"]
+        if error["runs"] >= part["checked_runs"]
     ]

@@ -152,8 +152,17 @@ class Summary:
     @property
     def deleted_runs(self) -> int:
         """Runs that it was asked over and that somebody has deleted, as far as it is known."""
-        there = max((column.cells for column in self.columns), default=0)
-        return max((self.experiment.asked_runs or 0) - there, 0)
+        asked = self.experiment.asked_runs or 0
+        if max((column.cells for column in self.columns), default=0) >= asked:
+            return 0
+        # A run can be there without a cell: its recorded model could not be asked.
+        return max(asked - self.experiment.rows.filter(run__deleted_at=None).count(), 0)
+
+    @property
+    def without_cell(self) -> bool:
+        """Whether a candidate is not asked about all runs that are there."""
+        there = (self.experiment.asked_runs or 0) - self.deleted_runs
+        return any(column.cells < there for column in self.columns)
 
     @property
     def passed(self) -> bool | None:

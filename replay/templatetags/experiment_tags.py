@@ -140,7 +140,7 @@ def check_said(check: Check, is_finished: bool) -> str:
     if check.check == "no_errors":
         return f"{check.value or 'no'} error{'' if check.value == 1 else 's'}"
     if check.check == "runs":
-        return f"{check.value} of {check.limit} runs left"
+        return f"{check.value} of {check.limit} runs"
     if check.check not in _CHECKS:
         return _NAMED.get(check.check, check.check)
     name, failed, passed = _CHECKS[check.check]

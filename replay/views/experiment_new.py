@@ -114,7 +114,7 @@ def _candidates(form: ExperimentForm) -> Any:
     if form.errors:
         raise SeveralRefused(form.errors)
     if not form.candidates:
-        raise Refused("invalid", "Name a model to ask.", "models")
+        raise Refused("invalid", "Name a model to ask, or choose the recorded one.", "models")
     return form.candidates
 
 

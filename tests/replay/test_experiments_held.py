@@ -63,7 +63,7 @@ def test_a_gate_does_not_pass_on_part_of_the_runs(ended, call, admin):
         [failed] = [one for one in left["gate"]["checks"] if not one["passed"]]
         assert (failed["check"], failed["value"], failed["limit"]) == ("runs", 2, 3)
         page = admin.get(told["url"]).content.decode()
-        assert "1 of its 3 runs was deleted since." in page and ">2 of 3 runs left<" in page
+        assert "1 of its 3 runs was deleted since." in page and ">2 of 3 runs<" in page
 
 
 @pytest.mark.parametrize(
