@@ -13,6 +13,7 @@ import pytest
 from replay.comparison.compare import Failed, compare
 from replay.comparison.differences import Difference
 from replay.dialects.answer import Answer, AnswerCall
+from replay.experiments.asked import read_asked
 from replay.ignore_rules.rule import made_of
 from replay.questions import read_question
 from runs import demo
@@ -90,7 +91,10 @@ def test_the_ignore_rules_that_are_sent_are_taken(api):
 
 
 def test_the_calls_are_questions():
-    assert [read_question(body).mode for body in BODIES] == ["reconstruct", "prompt"]
+    of_one = [read_question(body).mode for body in BODIES if "run" in body]
+    assert of_one == ["reconstruct", "prompt"]
+    [of_many] = [read_asked(body) for body in BODIES if "run" not in body]
+    assert [one.name for one in of_many.candidates] == ["recorded"]
 
 
 SHELL = re.compile(r"^curl .*$", re.M)

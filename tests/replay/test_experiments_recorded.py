@@ -248,6 +248,7 @@ def test_the_form_has_it_beside_the_models_and_shows_what_is_asked(runs, member_
     shown = member_client.get(f"{NEW}?{query}&model=recorded&temperature=0.3").content.decode()
     assert f"{box} checked>" in shown and 'id="model-0" name="model" value=""' in shown
     assert "Recorded model of each run</h2>" in shown and "Start 3 calls" in shown
+    assert "<dt>Replays</dt><dd>2</dd>" in shown
     for model, calls in ((GPT, "2 in 1 run"), (CLAUDE, "1 in 1 run")):
         plain = shown.replace("<wbr>", "").replace("\u200b", "")
         assert f"<dt>of {model}</dt><dd>{calls}</dd>" in plain
