@@ -17,6 +17,10 @@ def the_recorded(models: Collection[tuple[str, str]]) -> Candidate:
         names = ", ".join(sorted(f"{provider}:{name}" for provider, name in models))
         text = f"The run used several models ({names}); name the model to ask."
         raise Refused("several_models", text, "models")
-    for provider, name in models:
-        return Candidate(provider, name)
-    raise Refused("no_model_calls", "This run has no model calls to replay.", "run")
+    if not models:
+        raise Refused("no_model_calls", "This run has no model calls to replay.", "run")
+    [(provider, name)] = models
+    if not provider.strip() or not name.strip():
+        text = "The recording does not name its provider and model; name the model to ask."
+        raise Refused("bad_form", text, "models")
+    return Candidate(provider, name)

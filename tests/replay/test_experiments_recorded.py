@@ -12,6 +12,8 @@ import pytest
 from replay import jobs
 from replay.lanes import lanes
 from replay.models import Experiment, Replay
+from replay.project_providers.models import ProjectProvider
+from replay.project_providers.sealing import seal
 from replay.taking_turns import take_turn
 from runs import curate
 from runs.models import Run
@@ -140,6 +142,31 @@ def test_a_missing_key_is_said_of_the_runs_it_is_needed_for(runs, call, monkeypa
     [one] = plan["candidates"]
     assert [(why["code"], why["run_ids"]) for why in one["left_out"]] == [("no_key", ["claude"])]
     assert (plan["errors"], plan["calls"]["total"]) == ([], 2)
+
+
+def test_a_recording_that_names_no_model_says_so(store, fake, call):
+    """Here as where one replay of it is asked for."""
+    for run, told in (("nameless", {"provider": ""}), ("silent", {"model": "", "provider": ""})):
+        store(factories.log(factories.completion(1, api="", **told)), run)
+        said = "The recording does not name its provider and model; name the model to ask."
+        [one] = planned(call, [run], models=["recorded"])["errors"]
+        assert (one["code"], one["message"], one["field"]) == ("bad_form", said, "models")
+        _, single = call("POST", "replays", run=run, temperature=0, plan_only=True)
+        assert [error["message"] for error in single["plan"]["errors"]] == [said]
+
+
+def test_a_limit_is_held_against_the_calls_of_its_provider(store, fake, call, project, settings):
+    settings.REPLAY_PRIVATE_ADDRESSES = True
+    ProjectProvider.objects.create(
+        project=project, name="acme", kind="openai", base_url=fake.openai_base_url,
+        sealed=seal("sk-acme-key", project.pk), per_minute=3,
+    )  # fmt: skip
+    for run, provider in (("a1", "acme"), ("a2", "acme"), ("o1", "openai"), ("o2", "openai")):
+        log = factories.log(*(factories.completion(n, provider=provider) for n in (1, 2)))
+        store(log, run)
+    for runs, told in ((["a1", "o1", "o2"], 0), (["a1", "a2", "o1"], 1)):
+        plan = planned(call, runs, models=["recorded"])
+        assert [one["code"] for one in plan["warnings"]] == ["per_minute"] * told
 
 
 def test_where_no_run_can_be_asked_nothing_starts(runs, call):
