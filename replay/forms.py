@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
+from django.db.models import OuterRef, Subquery
 from django.http import QueryDict
 
 from replay import recording
@@ -85,10 +86,25 @@ def _add_request(told: Recorded, seq: int, record: dict[str, Any]) -> None:
     for value, known in ((top_p, told.top_ps), (request.get("max_tokens"), told.limits)):
         if isinstance(value, int | float) and value not in known:
             known.append(value)
-    for tool in as_list(request.get("tools")):
-        name = as_object(tool).get("name")
-        if isinstance(name, str) and name and name not in told.offered:
-            told.offered.append(name)
+    told.offered += [name for name in _offered(request) if name not in told.offered]
+
+
+def _offered(request: dict[str, Any]) -> list[str]:
+    """The names of the tools that a request offers."""
+    names = (as_object(tool).get("name") for tool in as_list(request.get("tools")))
+    return list(dict.fromkeys(name for name in names if isinstance(name, str) and name))
+
+
+def offered_in(runs: Sequence[Run]) -> list[str]:
+    """The tools that the first call of each of these runs offers."""
+    calls = Effect.objects.filter(run=OuterRef("pk"), family=Family.COMPLETION).order_by("seq")
+    first = Run.objects.filter(pk__in=[run.pk for run in runs])
+    keys = first.annotate(call=Subquery(calls.values("pk")[:1])).values("call")
+    names: dict[str, None] = {}
+    for call in Effect.objects.filter(pk__in=keys).order_by("pk"):
+        kind = as_object((recording.record(call).value or {}).get("kind"))
+        names |= dict.fromkeys(_offered(as_object(kind.get("request"))))
+    return list(names)
 
 
 def _add_messages(told: Recorded, seq: int, history: list[Any]) -> None:

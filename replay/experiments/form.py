@@ -24,6 +24,7 @@ class ExperimentForm:
         self.max_tokens = given.get("max_tokens", "").strip()
         self.system = unix(given.get("system", ""))
         self.samples = given.get("samples", "").strip()
+        self.tools_off = [name for name in given.getlist("tool_off") if name]
         self.name = given.get("name", "").strip()
         self.min_same = given.get("min_same", "").strip()
         self.max_cost = given.get("max_cost", "").strip()
@@ -61,6 +62,8 @@ class ExperimentForm:
             asked["max_tokens"] = most
         if self.samples:
             asked["samples"] = read(None, whole_of, self.samples, "samples", "number of samples")
+        if self.tools_off:
+            asked["tools_off"] = self.tools_off
         return {**asked, "system": self.system} if self.system else asked
 
     def _gate(self, mistakes: Mistakes) -> dict[str, Any]:
@@ -94,6 +97,7 @@ class ExperimentForm:
         texts = ("temperature", "top_p", "max_tokens", "samples", "system", "name", "min_same",
                  "max_cost")  # fmt: skip
         pairs += [(name, getattr(self, name)) for name in texts if getattr(self, name)]
+        pairs += [("tool_off", name) for name in self.tools_off]
         return pairs + ([("no_errors", "1")] if self.no_errors else [])
 
 

@@ -15,12 +15,22 @@ from runs.models import Family
 register = template.Library()
 _NAMES = {"max_tokens": "most tokens out", "system": "system text", "message": "one message",
           "tools_off": "tools switched off"}  # fmt: skip
+_CONTROLS = {"models": "Model", "temperature": "Temperature", "max_tokens": "Most tokens out",
+             "samples": "Samples", "system": "System text", "message": "One message",
+             "tools_off": "Offered tools", "name": "Name", "effects": "Which calls",
+             "gate.min_same": "Gate: same", "gate.max_cost": "Gate: cost"}  # fmt: skip
 _LIMITS = {
     "parallel": "{:,} at once",
     "per_minute": "{:,} a minute",
     "replay_budget": "${:f} a replay",
     "day_budget": "${:f} a day",
 }
+
+
+@register.filter
+def control(field: str) -> str:
+    """What the form calls the field that a mistake is in."""
+    return _CONTROLS.get(field, field)
 
 
 @register.filter

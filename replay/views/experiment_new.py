@@ -17,7 +17,7 @@ from replay.experiments.form import ExperimentForm
 from replay.experiments.models import Dataset
 from replay.experiments.opening import add, start
 from replay.experiments.reading import dataset_named, dataset_of, not_there, runs_in, runs_there
-from replay.forms import beside
+from replay.forms import beside, offered_in
 from replay.jobs import Asker
 from replay.project_providers.catalog import catalog_of
 from replay.start import hold_to
@@ -28,11 +28,13 @@ from runs.accounts.models import Project, Role
 from runs.models import Effect, Family, Run
 from runs.refusals import Refused, SeveralRefused
 
-OF_CANDIDATES = ("models", "temperature", "top_p", "max_tokens", "samples", "system")
+OF_CANDIDATES = ("models", "temperature", "top_p", "max_tokens", "samples", "system", "tools_off")
 OF_EXPERIMENT = ("name", "min_same", "max_cost")
 """Controls beside each of which the form has room for what is wrong with it."""
 TITLES, NAMES = 8, 50
 LOOKED_AT = 50
+TOOLS_OF = 20
+"""So many runs are looked at for the tools that they offer."""
 TEMPLATE = "replay/experiment_new.html"
 
 
@@ -152,6 +154,8 @@ def _shown(
     recorded = _recorded_models(runs)
     context |= {
         "recorded": recorded,
+        "tool_choices": list(dict.fromkeys((*offered_in(runs[:TOOLS_OF]), *form.tools_off))),
+        "tools_of": min(len(runs), TOOLS_OF),
         "suggested": suggested(project, catalog_of(project.pk), recorded),
         "datasets": project.datasets.order_by("-pk").values_list("name", flat=True)[:NAMES],
     }

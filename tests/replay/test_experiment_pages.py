@@ -16,6 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from replay import jobs
 from replay.comparison.differences import Difference
 from replay.experiments.models import Dataset
+from replay.forms import offered_in
 from replay.models import Experiment, Replay
 from runs import ingest
 
@@ -109,6 +110,41 @@ def test_a_mistake_is_said_and_nothing_can_be_started(runs, member_client, page,
     sent = dict(pair.split("=") for pair in more.split("&"))
     assert member_client.post(NEW, {"run": "r1", **sent}).status_code == 422
     assert Experiment.objects.count() == 0
+
+
+def test_the_tools_that_the_runs_offer_can_be_switched_off(
+    run, runs, store, read_log, provider, member_client, page
+):
+    store(read_log("order-status-chat"), "orders")
+    chosen = f"{NEW}?run=run-1&run=r1&run=orders&model=openai:a&tool_off=get_weather"
+    form = page(chosen)
+    offered = re.findall(r'checkbox" name="tool_off" value="([^"]+)"( checked)?', form)
+    assert sorted(offered) == [
+        ("get_weather", " checked"), ("lookup_order", ""), ("opening_hours", ""),
+    ]  # fmt: skip
+    sent = {"run": ["run-1", "r1"], "model": "openai:a", "tool_off": "get_weather"}
+    assert member_client.post(NEW, sent).status_code == 302
+    assert {str(one.controls) for one in Replay.objects.all()} == {"{'tools_off': ['get_weather']}"}
+
+
+def test_a_tool_that_no_run_offers_is_a_mistake_beside_the_tools(runs, page):
+    wrong = page(f"{NEW}?run=r1&model=openai:a&tool_off=get_weather")
+    told = wrong.partition('id="wrong-tools_off">')[2].partition("</div>")[0]
+    assert "get_weather" in told
+    assert re.search('id="go"[^>]* disabled', wrong)
+
+
+def test_the_tools_of_many_runs_are_few_queries(store, read_log, django_assert_max_num_queries):
+    many = [store(read_log("order-status-chat"), f"many-{n}") for n in range(8)]
+    with django_assert_max_num_queries(10):
+        assert offered_in(many) == ["lookup_order"]
+
+
+def test_a_mistake_has_the_name_of_its_control(runs, page):
+    wrong = page(f"{NEW}?run=r1&model=openai:a&min_same=200&max_cost=lots&max_tokens=no")
+    assert re.findall(r'note bad"><span><b>([^<]+)</b>', wrong) == [
+        "Gate: same", "Gate: cost", "Most tokens out",
+    ]  # fmt: skip
 
 
 def test_the_page_shows_each_candidate_and_each_run(finished, page):
