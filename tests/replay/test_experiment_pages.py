@@ -116,15 +116,15 @@ def test_the_tools_that_the_runs_offer_can_be_switched_off(
     run, runs, store, read_log, provider, member_client, page
 ):
     store(read_log("order-status-chat"), "orders")
-    chosen = f"{NEW}?run=run-1&run=r1&run=orders&model=openai:a&tool_off=get_weather"
+    chosen = f"{NEW}?run=run-1&run=r1&run=orders&model=openai:a&tool_off=weather"
     form = page(chosen)
     offered = re.findall(r'checkbox" name="tool_off" value="([^"]+)"( checked)?', form)
     assert sorted(offered) == [
-        ("get_weather", " checked"), ("lookup_order", ""), ("opening_hours", ""),
+        ("lookup_order", ""), ("opening_hours", ""), ("weather", " checked"),
     ]  # fmt: skip
-    sent = {"run": ["run-1", "r1"], "model": "openai:a", "tool_off": "get_weather"}
+    sent = {"run": ["run-1", "r1"], "model": "openai:a", "tool_off": "weather"}
     assert member_client.post(NEW, sent).status_code == 302
-    assert {str(one.controls) for one in Replay.objects.all()} == {"{'tools_off': ['get_weather']}"}
+    assert {str(one.controls) for one in Replay.objects.all()} == {"{'tools_off': ['weather']}"}
 
 
 def test_a_tool_that_no_run_offers_is_a_mistake_beside_the_tools(runs, page):
