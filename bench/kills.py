@@ -93,9 +93,8 @@ def judge(seen: list[Kept], fake: FakeProvider) -> dict[str, int]:
     for row in rows.exclude(state="answered"):
         of = row.replay
         why = f"{row.error_code or row.state} after {row.calls} calls"
-        print(
-            f"unanswered: {why}, {row.interruptions} interrupted; replay {of.status} {of.error_code} in attempt {of.attempt}"
-        )
+        print(f"unanswered: {why}, {row.interruptions} interrupted;", end=" ")
+        print(f"replay {of.status} {of.error_code} in attempt {of.attempt}")
     unanswered = rows.exclude(state="answered").count()
     interrupted = sum(rows.values_list("interruptions", flat=True))
     return {
