@@ -110,7 +110,7 @@ def _static_files_found_once() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _clean_process_caches() -> Iterator[None]:
     """Ids come again after a rollback, so nothing kept in the process may outlive a test."""
-    from replay import recorded_calls
+    from replay import lanes, recorded_calls
     from replay.lease import stop
     from runs.accounts import keys
     from runs.storage import segments
@@ -118,6 +118,7 @@ def _clean_process_caches() -> Iterator[None]:
     segments.forget_kept()
     recorded_calls.forget_kept()
     keys.forget_cached()
+    vars(lanes.lanes).update(vars(lanes.Lanes()))  # nobody is in one, nobody was turned away
     stop.clear()  # a worker that ended late in a test before told all jobs of this process to end
     yield
 
