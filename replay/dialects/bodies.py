@@ -91,22 +91,28 @@ def without_tools(body: dict[str, Any], off: frozenset[str]) -> set[str]:
     of all that were offered."""
     if "tools" not in body:
         return set()
-    offered = [(_name(mapping(tool)), tool) for tool in items(body["tools"])]
-    kept = [tool for name, tool in offered if name not in off]
+    offered = [(names_of(mapping(tool)), tool) for tool in items(body["tools"])]
+    kept = [tool for names, tool in offered if not names & off]
     body["tools"] = kept
     choice = mapping(body.get("tool_choice"))
     if not kept:
         for key in ("tools", "tool_choice", "parallel_tool_calls"):
             body.pop(key, None)
-    elif choice and _name(choice) in off:
+    elif names_of(choice) & off:
         del body["tool_choice"]
-    return {name for name, _ in offered}
+    return {name for names, _ in offered for name in names}
 
 
-def _name(tool: Mapping[str, Any]) -> str:
-    """A tool's name on any of the three APIs; of one the provider runs, its type."""
-    name = mapping(tool.get("function")).get("name") or tool.get("name") or tool.get("type")
-    return text(name)
+_PLAIN = ("function", "custom", "tool")
+
+
+def names_of(tool: Mapping[str, Any]) -> set[str]:
+    """What a tool, or the choice of one, may be called by on any of the three APIs: its name, and
+    one the provider runs by its type, too (Anthropic's have both)."""
+    own = mapping(tool.get("function")).get("name") or mapping(tool.get("custom")).get("name")
+    kind = text(tool.get("type"))
+    names = {text(own or tool.get("name")), "" if kind in _PLAIN else kind}
+    return names - {""}
 
 
 def open_call_ids(body: Mapping[str, Any]) -> list[str]:

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from replay.dialects.bodies import put_message, put_system, without_tools
+from replay.dialects.bodies import names_of, put_message, put_system, without_tools
 from replay.dialects.carry import reasons_always
-from replay.dialects.loose import text
 from replay.dialects.prompt import CHAT, MESSAGES, RESPONSES, Note, Prompt, Text, Turn
 from replay.dialects.reworded import MessageText, reworded
 
@@ -77,9 +76,9 @@ def _turn(turn: Turn, message: MessageText) -> Turn:
 
 def _without_tools(prompt: Prompt, off: frozenset[str]) -> Prompt:
     offered = {tool.name for tool in prompt.tools}
-    offered |= {text(tool.item.get("type")) for tool in prompt.hosted_tools}
+    offered |= {name for tool in prompt.hosted_tools for name in names_of(tool.item)}
     tools = tuple(tool for tool in prompt.tools if tool.name not in off)
-    hosted = tuple(tool for tool in prompt.hosted_tools if tool.item.get("type") not in off)
+    hosted = tuple(tool for tool in prompt.hosted_tools if not names_of(tool.item) & off)
     choice = prompt.tool_choice
     if isinstance(choice, tuple):
         choice = tuple(name for name in choice if name not in off) or None

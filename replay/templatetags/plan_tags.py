@@ -18,7 +18,9 @@ _NAMES = {"max_tokens": "most tokens out", "system": "system text", "message": "
 _CONTROLS = {"models": "Model", "temperature": "Temperature", "max_tokens": "Most tokens out",
              "samples": "Samples", "system": "System text", "message": "One message",
              "tools_off": "Offered tools", "name": "Name", "effects": "Which calls",
-             "gate.min_same": "Gate: same", "gate.max_cost": "Gate: cost"}  # fmt: skip
+             "gate.min_same": "Gate: same", "gate.max_cost": "Gate: cost",
+             "gate.max_cost_ratio": "Gate: cost", "dangling": "Calls without a result",
+             "dangling_result": "Calls without a result"}  # fmt: skip
 _LIMITS = {
     "parallel": "{:,} at once",
     "per_minute": "{:,} a minute",
@@ -30,7 +32,8 @@ _LIMITS = {
 @register.filter
 def control(field: str) -> str:
     """What the form calls the field that a mistake is in."""
-    return _CONTROLS.get(field, field)
+    whole, _, place = field.rpartition(".")  # of several models one is at fault
+    return _CONTROLS.get(whole if place.isdecimal() else field, field)
 
 
 @register.filter

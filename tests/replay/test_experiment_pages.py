@@ -21,6 +21,7 @@ from replay.models import Experiment, Replay
 from runs import ingest
 
 NEW = "/p/acme/experiments/new"
+BAD = r'note bad"><span><b>([^<]+)</b>'
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -142,9 +143,8 @@ def test_the_tools_of_many_runs_are_few_queries(store, read_log, django_assert_m
 
 def test_a_mistake_has_the_name_of_its_control(runs, page):
     wrong = page(f"{NEW}?run=r1&model=openai:a&min_same=200&max_cost=lots&max_tokens=no")
-    assert re.findall(r'note bad"><span><b>([^<]+)</b>', wrong) == [
-        "Gate: same", "Gate: cost", "Most tokens out",
-    ]  # fmt: skip
+    assert re.findall(BAD, wrong) == ["Gate: same", "Gate: cost", "Most tokens out"]
+    assert re.findall(BAD, page(f"{NEW}?run=r1&model=gpt")) == ["Model"]
 
 
 def test_the_page_shows_each_candidate_and_each_run(finished, page):

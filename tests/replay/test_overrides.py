@@ -91,6 +91,23 @@ def test_a_tool_switched_off_is_not_offered(api):
     assert bare == {"model": "m"}
 
 
+@pytest.mark.parametrize("model", ["anthropic:m", "openai:m"])
+@pytest.mark.parametrize("off", ["web_search", "web_search_20250305"])
+def test_a_tool_the_provider_runs_goes_by_its_name_and_by_its_type(providers, model, off):
+    tools = [{"type": "web_search_20250305", "name": "web_search"}, *TOOLS[MESSAGES]]
+    request = {**CLAUDE_WIRE["request"], "tools": tools}
+    call = made(providers, COMPLETION, model, CLAUDE_WIRE | {"request": request}, tools_off=(off,))
+    assert codes(call.notes).isdisjoint({"tool_not_there", "hosted_tool_left_out"})
+    assert "web_search" not in json.dumps(call.body)
+    assert "look" in json.dumps(call.body)
+
+
+def test_a_custom_tool_goes_by_its_name_and_no_tool_by_the_kind_it_is():
+    tools = [{"type": "custom", "custom": {"name": "shell"}}, *TOOLS[CHAT]]
+    body, _ = change_body(CHAT, {"tools": tools}, "m", Overrides(tools_off=("shell", "function")))
+    assert body["tools"] == TOOLS[CHAT]
+
+
 @pytest.mark.parametrize("model", ["openai:m", "anthropic:m"])
 def test_changes_reach_the_wire_in_both_lanes(run, providers, fake, model):
     from replay.providers import send
