@@ -11,6 +11,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from replay.project_providers.before import count_today
 from replay.project_providers.catalog import may_use, policy
 from replay.project_providers.models import PROVIDER_NAME, VARIABLE, ProjectProvider
 from replay.project_providers.sealing import seal
@@ -183,9 +184,12 @@ def add(project: Project, given: Given, by: User | None) -> ProjectProvider:
     columns = {**_plain(given), **_key_columns(given, project.pk)}
     try:
         with transaction.atomic():
-            return ProjectProvider.objects.create(
+            row = ProjectProvider.objects.create(
                 project=project, name=given.name, created_by=by, **columns
             )
+            if row.has_limits:
+                count_today(row)
+            return row
     except IntegrityError:
         raise BadProvider("name", "Another provider of this project has this name.") from None
 
@@ -204,6 +208,8 @@ def change(row: ProjectProvider, given: Given) -> None:
     forgotten = {"tested_at": None, "test_passed": None, "test_said": ""}
     if not old.filter(kind=row.kind).update(**columns, **forgotten):
         raise BadProvider("name", "Somebody else has just changed it. Look, and do it again.")
+    if any(columns[name] is not None for name in LIMITS) and not row.has_limits:
+        count_today(row)
 
 
 def remove(row: ProjectProvider) -> None:

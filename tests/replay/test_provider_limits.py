@@ -135,6 +135,35 @@ def test_a_provider_that_is_gone_takes_no_answer_away(own, replay):
     assert done.error_code == "unknown_provider" and "acme" in done.error_text
 
 
+def test_a_budget_of_a_day_counts_what_was_spent_before_it_was_set(own, replay, api):
+    own()
+    assert replay().status == "succeeded"
+    given = {"kind": "openai", "base_url": own.fake.openai_base_url, "key": "sk-acme-key"}
+
+    def put(**limits):
+        body = json.dumps({**given, **limits}).encode()
+        told = api("PUT", "/api/v1/providers/acme", body).json()
+        return told["spent_today"], told["spent_today_complete"]
+
+    assert put() == (None, False)
+    assert put(day_budget=0.008) == (float(EACH * 2), True)
+    assert replay().error_code == "budget_day"
+    spent = put(day_budget=0.008)[0]
+    assert put() == (None, False)
+    assert put(parallel=1) == (spent, True)
+    assert api("DELETE", "/api/v1/providers/acme").status_code == 204
+    assert put(day_budget=0.008) == (spent, True)
+
+
+def test_it_is_at_least_that_where_nobody_knows_what_an_answer_of_today_cost(own, replay, api):
+    own()
+    replay(models=["acme:nobody-knows-it"])
+    replay()
+    body = {"kind": "openai", "base_url": own.fake.openai_base_url, "key": "sk-a", "day_budget": 9}
+    told = api("PUT", "/api/v1/providers/acme", json.dumps(body).encode()).json()
+    assert (told["spent_today"], told["spent_today_complete"]) == (float(EACH * 2), False)
+
+
 def test_what_was_spent_today_is_at_least_that_where_a_cost_is_unknown(own, replay, api, admin):
     own(day_budget=5)
     assert replay(models=["acme:nobody-knows-it"]).error_code == "cost_unknown"
