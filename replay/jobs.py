@@ -355,7 +355,7 @@ def _retry_some(ids: list[int]) -> None:
 def take_back(replays: Any, *, lost: int) -> bool:
     """Put a running replay back into the queue; its calls in flight are shown as interrupted.
 
-    All of it at once: who claims it between would have calls of its own interrupted.
+    All of it at once: who claims it between would have calls of its own interrupted and given up.
     """
     ids = list(replays.values_list("pk", flat=True))
     with bulk.turn():
@@ -365,8 +365,8 @@ def take_back(replays: Any, *, lost: int) -> bool:
             results.leave(ids)
         elif back:
             results.interrupt(ReplayEffect.objects.filter(replay__in=ids))
-    if back or settled:
-        _let_go(ids)
+        if back or settled:
+            _let_go(ids)
     if settled:
         _note_all(ids)
         cells.settle(ids)
@@ -448,7 +448,7 @@ def _sweep_one(replay: Replay) -> bool:
         ) or _move(silent, "settle", finished_at=timezone.now())
         if over:
             results.leave([replay.pk])
+            _let_go([replay.pk])
     if over:
-        _let_go([replay.pk])
         cells.settle([replay.pk])
     return over

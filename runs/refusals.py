@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
+
+from runs.messages.loose import clean
 
 Read = TypeVar("Read")
 Instead = TypeVar("Instead")
@@ -78,6 +80,13 @@ class BadMember(ValueError):
     def __init__(self, member: str, message: str, limit: int | None = None) -> None:
         super().__init__(message)
         self.member, self.message, self.limit = member, message, limit
+
+    @classmethod
+    def of_unknown(cls, sent: Iterable[object], known: Collection[str], thing: str) -> None:
+        """Raises for the first member of what was sent that such a thing has not."""
+        unknown = next((member for member in sent if member not in known), None)
+        if unknown is not None:
+            raise cls(clean(str(unknown)[:80]), f"{thing} has no such member.")
 
     def refused(self) -> Refused:
         """The same of a request."""

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 
 from replay.api import baseline_docs as docs
 from replay.api.asking import decider_of, named, read_json
-from replay.api.paging import bounded, flag
+from replay.api.paging import flag, keyset
 from replay.comparison.answers import unpack
 from replay.comparison.compare import document
 from replay.review import deciding, reading
@@ -24,7 +24,6 @@ from runs.api.auth import project_id_of, project_of
 from runs.refusals import Refused
 from runs.strangers import only
 
-MOST = 200
 _THINGS = {"run": "run__external_id"}
 _UNSEEN = ("plan", "proof", "mismatches")
 """Of a replay: long, and no answer here has them."""
@@ -40,12 +39,8 @@ class BaselinesView(APIView):
         found = found.defer(*(f"divergence__replay__{name}" for name in _UNSEEN))
         if not flag(request, "revoked"):
             found = found.filter(revoked_at=None)
-        if before := bounded(request, "cursor", 0):
-            found = found.filter(pk__lt=before)
-        limit = bounded(request, "limit", 50, most=MOST)
-        rows = list(found[: limit + 1])
-        following = str(rows[limit - 1].pk) if len(rows) > limit else None
-        return Response({"results": _shapes(rows[:limit], request), "next": following})
+        page = keyset(found, request)
+        return Response({"results": _shapes(page.rows, request), "next": page.next})
 
 
 class BaselineView(APIView):

@@ -23,7 +23,7 @@ from replay.api.experiment_shapes import (
     experiment_shape,
     line_shape,
 )
-from replay.api.paging import bounded, word
+from replay.api.paging import Page, bounded, keyset, word
 from replay.experiments import datasets, export, planning
 from replay.experiments.asked import Asked, read_asked, read_more, read_run_ids
 from replay.experiments.gate import read_query
@@ -57,8 +57,8 @@ class ExperimentsView(ReadOrReplay):
     @docs.list_experiments
     def get(self, request: Request) -> Response:
         mine = Experiment.objects.filter(project=project_id_of(request))
-        rows, following = _page(mine.select_related("project", "dataset"), request)
-        return Response({"results": [experiment_line(one) for one in rows], "next": following})
+        page = _page(mine.select_related("project", "dataset"), request)
+        return Response({"results": [experiment_line(one) for one in page.rows], "next": page.next})
 
     @docs.start_experiment
     def post(self, request: Request) -> Response:
@@ -204,9 +204,9 @@ def _in_chunks(pieces: Iterator[bytes]) -> Iterator[bytes]:
 class DatasetsView(ReadOrReplay):
     @docs.list_datasets
     def get(self, request: Request) -> Response:
-        rows, following = _page(datasets.listed(project_of(request)), request)
-        shapes = [dataset_shape(one, one.size) for one in rows]  # type: ignore[attr-defined]
-        return Response({"results": shapes, "next": following})
+        page = _page(datasets.listed(project_of(request)), request)
+        shapes = [dataset_shape(one, one.size) for one in page.rows]  # type: ignore[attr-defined]
+        return Response({"results": shapes, "next": page.next})
 
     @docs.keep_dataset
     def post(self, request: Request) -> Response:
@@ -268,10 +268,7 @@ def _shape(experiment: Experiment, request: Request | None = None) -> dict[str, 
     return experiment_shape(summary(experiment), read_query(given, experiment.gate))
 
 
-def _page(rows: QuerySet[M], request: Request) -> tuple[list[M], str | None]:
+def _page(rows: QuerySet[M], request: Request) -> Page[M]:
     """Newest first, as `cursor` and `limit` name them."""
     only(request.query_params, "cursor", "limit")
-    limit, before = bounded(request, "limit", 50, most=200), bounded(request, "cursor", 0)
-    rows = rows.order_by("-pk")
-    found = list((rows.filter(pk__lt=before) if before else rows)[: limit + 1])
-    return found[:limit], str(found[limit - 1].pk) if len(found) > limit else None
+    return keyset(rows.order_by("-pk"), request)

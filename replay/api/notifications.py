@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 
 from replay.api import notification_docs as docs
 from replay.api.asking import read_json
-from replay.api.paging import bounded
+from replay.api.paging import keyset
 from replay.notifications import bounds, keeping, sending
 from replay.notifications.bounds import BadBound
 from replay.notifications.keeping import BadWebhook
@@ -21,8 +21,6 @@ from runs.accounts.models import Membership, Scope
 from runs.api.auth import project_id_of, project_of
 from runs.refusals import Refused
 from runs.strangers import only
-
-MOST = 200
 
 
 class WebhooksView(APIView):
@@ -95,12 +93,8 @@ class DeliveriesView(APIView):
     def get(self, request: Request, webhook_id: str) -> Response:
         only(request.query_params, "cursor", "limit")
         found = Delivery.objects.filter(webhook=_hook(request, webhook_id)).order_by("-pk")
-        if before := bounded(request, "cursor", 0):
-            found = found.filter(pk__lt=before)
-        limit = bounded(request, "limit", 50, most=MOST)
-        rows = list(found.defer("body")[: limit + 1])
-        following = str(rows[limit - 1].pk) if len(rows) > limit else None
-        return Response({"results": [_delivery(row) for row in rows[:limit]], "next": following})
+        page = keyset(found.defer("body"), request)
+        return Response({"results": [_delivery(row) for row in page.rows], "next": page.next})
 
 
 class RedeliveryView(APIView):

@@ -1,32 +1,33 @@
-"""Keyset pages of replays, newest first."""
+"""Keyset pages, newest first."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Generic, TypeVar
 
+from django.db.models import Model, QuerySet
 from rest_framework.request import Request
 
-from replay.models import Replay
 from runs.refusals import Refused
 
 MAX_BIGINT = 2**63 - 1
+M = TypeVar("M", bound=Model)
 _ON, _OFF = {"1", "true", "yes"}, {"0", "false", "no"}
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class Page(Generic[M]):
     """`next` is the cursor of what follows, None at the end."""
 
-    rows: list[Replay]
+    rows: list[M]
     next: str | None
 
 
-def keyset(replays: Any, request: Request) -> Page:
-    """The page that `cursor` and `limit` name; `replays` is ordered by falling key."""
+def keyset(found: QuerySet[M], request: Request) -> Page[M]:
+    """The page that `cursor` and `limit` name; `found` is ordered by falling key."""
     limit = bounded(request, "limit", 50, most=200)
     before = bounded(request, "cursor", 0)
-    rows = list((replays.filter(pk__lt=before) if before else replays)[: limit + 1])
+    rows = list((found.filter(pk__lt=before) if before else found)[: limit + 1])
     more = len(rows) > limit
     return Page(rows[:limit], str(rows[limit - 1].pk) if more else None)
 

@@ -17,7 +17,7 @@ from rest_framework.views import APIView
 from replay.api import review_docs as docs
 from replay.api.asking import decider_of, named, read_json
 from replay.api.baselines import line
-from replay.api.paging import bounded, word
+from replay.api.paging import bounded, keyset, word
 from replay.comparison.differences import Difference
 from replay.models import Experiment, Replay, ReplayStatus
 from replay.review import deciding, reading
@@ -31,7 +31,6 @@ from runs.refusals import Refused
 from runs.strangers import only
 
 BATCH = 1000
-MOST = 200
 _THINGS = {
     "run": "run__external_id",
     "replay": "replay__public_id",
@@ -48,13 +47,8 @@ class DivergencesView(APIView):
     def get(self, request: Request) -> Response:
         only(request.query_params, *_FILTERS, "cursor", "limit")
         found = _filtered(request, named(request, _THINGS)).order_by("-pk")
-        if before := bounded(request, "cursor", 0):
-            found = found.filter(pk__lt=before)
-        limit = bounded(request, "limit", 50, most=MOST)
-        rows = list(found[: limit + 1])
-        following = str(rows[limit - 1].pk) if len(rows) > limit else None
-        slug = project_of(request).slug
-        return Response({"results": [_shape(row, slug) for row in rows[:limit]], "next": following})
+        page, slug = keyset(found, request), project_of(request).slug
+        return Response({"results": [_shape(row, slug) for row in page.rows], "next": page.next})
 
 
 class VerdictView(APIView):

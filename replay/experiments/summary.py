@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet, Sum
@@ -109,7 +110,7 @@ class Column:
         return float(Decimal(after) / Decimal(before))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Summary:
     experiment: Experiment
     columns: list[Column]
@@ -149,7 +150,7 @@ class Summary:
     def to_review(self) -> int:
         return sum(column.to_review for column in self.columns)
 
-    @property
+    @cached_property
     def deleted_runs(self) -> int:
         """Runs that it was asked over and that somebody has deleted, as far as it is known."""
         asked = self.experiment.asked_runs or 0

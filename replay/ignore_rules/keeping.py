@@ -100,8 +100,6 @@ def _row(project: Project, given: Any, signed: str) -> IgnoreRule:
     if not isinstance(given, dict):
         raise BadRule("name", "A rule is an object.")
     made_of(given)
-    unknown = next((member for member in given if member not in MEMBERS), None)
-    if unknown is not None:
-        raise BadRule(clean(unknown[:80]), "A rule has no such member.")
+    BadRule.of_unknown(given, MEMBERS, "A rule")
     members = {member: given.get(member, "") for member in MEMBERS}
     return IgnoreRule(project=project, signed=signed, **members)

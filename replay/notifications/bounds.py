@@ -65,7 +65,7 @@ def add(project_id: int, sent: Mapping[str, Any]) -> Bound:
 
 def _read(sent: Mapping[str, Any]) -> dict[str, Any]:
     mistakes = Mistakes()
-    mistakes.read(None, _check_members, sent)
+    mistakes.read(None, BadBound.of_unknown, sent, MEMBERS, "A bound")
     measure = mistakes.read(None, _measure, sent)
     columns = {"measure": measure, "agent": mistakes.read("", _agent, sent)}
     if measure is not None:
@@ -74,12 +74,6 @@ def _read(sent: Mapping[str, Any]) -> dict[str, Any]:
         )
     mistakes.end()
     return columns
-
-
-def _check_members(sent: Mapping[str, Any]) -> None:
-    for member in sent:
-        if member not in MEMBERS:
-            raise BadBound(clean(str(member))[:80], "A bound has no such member.")
 
 
 def _measure(sent: Mapping[str, Any]) -> str:

@@ -18,7 +18,6 @@ from replay.project_providers.sealing import seal
 from replay.providers.addresses import BadAddress, check_url
 from runs import bulk
 from runs.accounts.models import Project, User
-from runs.messages.loose import clean
 from runs.refusals import BadMember, Mistakes
 
 MEMBERS = ("url", "events", "active")
@@ -44,7 +43,7 @@ def read(sent: Mapping[str, Any], held: Webhook | None = None) -> Given:
     """The webhook in what was sent; what is not named stays as held. Raises Refused with
     all that is wrong."""
     mistakes = Mistakes()
-    mistakes.read(None, _check_members, sent)
+    mistakes.read(None, BadWebhook.of_unknown, sent, MEMBERS, "A webhook")
     before: dict[str, Any] = {"url": "", "events": list(TOLD), "active": True}
     if held is not None:
         before = {"url": held.url, "events": held.events, "active": held.is_active}
@@ -54,12 +53,6 @@ def read(sent: Mapping[str, Any], held: Webhook | None = None) -> Given:
     given = Given(url, mistakes.read((), _events_of, now["events"], active), active)
     mistakes.end()
     return given
-
-
-def _check_members(sent: Mapping[str, Any]) -> None:
-    for member in sent:
-        if member not in MEMBERS:
-            raise BadWebhook(clean(str(member))[:80], "A webhook has no such member.")
 
 
 def _active(value: Any) -> bool:

@@ -221,8 +221,8 @@ def why_revoked(ended: Iterable[Baseline]) -> dict[int, str]:
     if not over:
         return {}
     clusters = {one.divergence.cluster_id for one in over}
-    events = ReviewEvent.objects.filter(cluster__in=clusters).exclude(reason="")
-    events = events.filter(created_at__in={one.revoked_at for one in over})
+    events = ReviewEvent.objects.filter(cluster__in=clusters, kind=EventKind.BASELINE_REVOKED)
+    events = events.filter(created_at__in={one.revoked_at for one in over}).exclude(reason="")
     reasons = {(e.cluster_id, e.created_at): e.reason for e in events}
     return {
         one.pk: reasons.get((one.divergence.cluster_id, one.revoked_at or one.created_at), "")

@@ -115,19 +115,13 @@ def checked(rules: list[Any]) -> list[dict[str, str]]:
     for number, rule in enumerate(rules):
         try:
             made_of(rule)
-            _refuse_unknown(rule)
+            BadRule.of_unknown(rule, MEMBERS, "A rule")
             if rule["name"] in kept:
                 raise BadRule("name", "Another rule has this name.")
         except BadRule as bad:
             raise BadRule(f"rules[{number}].{bad.member}", bad.message) from None
         kept[rule["name"]] = {member: rule[member] for member in MEMBERS if rule.get(member)}
     return list(kept.values())
-
-
-def _refuse_unknown(rule: dict[str, Any]) -> None:
-    unknown = next((member for member in rule if member not in MEMBERS), None)
-    if unknown is not None:
-        raise BadRule(clean(unknown[:80]), "A rule has no such member.")
 
 
 def replace(project: Project, rules: list[Any]) -> list[dict[str, str]]:

@@ -347,6 +347,35 @@ def test_a_replay_that_ends_without_its_worker_leaves_its_places(gate, rung):
     assert isinstance(door.admit(None), Admitted)
 
 
+@pytest.mark.django_db(transaction=True)
+def test_who_claims_what_was_taken_back_has_no_call_of_its_own_given_up(gate, rung, monkeypatch):
+    door = gate(parallel=2)
+    door.admit(None)
+    mine = Replay.objects.get()
+    jobs.claim(mine.public_id)
+    Replay.objects.update(heartbeat_at=timezone.now() - timedelta(hours=1))
+    give_up = limits.give_up
+
+    def claim_and_ask() -> None:
+        while jobs.claim(mine.public_id) is None:
+            pass
+        assert isinstance(door.admit(None), Admitted)
+        connection.close()
+
+    another = threading.Thread(target=claim_and_ask)
+
+    def beside_another(pk: int) -> None:
+        another.start()
+        another.join(1)
+        give_up(pk)
+
+    monkeypatch.setattr(limits, "give_up", beside_another)
+    jobs.sweep()
+    another.join(20)
+    calls = ProviderCall.objects.order_by("pk")
+    assert [call.ended_at is None for call in calls] == [False, True]
+
+
 def test_the_call_beyond_a_minutes_allowance_waits_for_the_oldest(gate):
     door = gate(per_minute=2)
     for _ in range(2):

@@ -13,7 +13,7 @@ import pytest
 from sessions import session_of
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 BROWSERS = ("/usr/bin/chromium-headless-shell", "/usr/bin/chromium")
 """Debian's two builds of Chromium; the first has no window and starts in half the time."""
@@ -139,3 +139,12 @@ def refund(load_log, transactional_db, monkeypatch) -> Iterator[None]:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
         monkeypatch.setenv("OPENAI_BASE_URL", server.openai_base_url)
         yield
+
+
+@pytest.fixture
+def tab(chromium, live_server, session_cookie, person) -> Iterator[Page]:
+    """A page of a browser in which `person` is signed in, and whose requests may be refused."""
+    context = chromium.new_context(base_url=live_server.url)
+    context.add_cookies([session_cookie(person, live_server.url)])
+    yield context.new_page()
+    context.close()

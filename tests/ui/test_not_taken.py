@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from django.contrib.sessions.models import Session
@@ -20,15 +20,6 @@ RUN = "/p/acme/runs/refund?at=4"
 def person(make_member, load_log):
     load_log("refund-memory", run_id="refund")
     return make_member("member")
-
-
-@pytest.fixture
-def tab(chromium, live_server, session_cookie, person) -> Iterator[Page]:
-    """A page of a browser in which that person is signed in, and whose requests may be refused."""
-    context = chromium.new_context(base_url=live_server.url)
-    context.add_cookies([session_cookie(person, live_server.url)])
-    yield context.new_page()
-    context.close()
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -19,15 +19,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 @pytest.fixture
 def person(make_member):
     return make_member("member")
-
-
-@pytest.fixture
-def tab(chromium, live_server, session_cookie, person) -> Iterator[Page]:
-    """A page of a browser in which that person is signed in, and whose requests may be refused."""
-    context = chromium.new_context(base_url=live_server.url)
-    context.add_cookies([session_cookie(person, live_server.url)])
-    yield context.new_page()
-    context.close()
 
 
 def ask(*models: str) -> Replay:
