@@ -8,7 +8,8 @@
   const STEPS = ["effect", "pair", "review"];
   /* The keys that lead on, by the way they go; any other step is a jump. */
   const KIND = { j: "row", k: "row", m: "model", e: "error", t: "tool", n: "hit", N: "hit", "]": "last", tape: "tape" };
-  const idle = window.requestIdleCallback ?? setTimeout;
+  const SOON = 200; // ms after which it is asked ahead where the browser finds no idle moment: it may find none for good
+  const whenIdle = (then) => (window.requestIdleCallback ?? setTimeout)(then, { timeout: SOON });
   let told = ""; // the way, where what asks for the step knows it
   let step = null; // the one on its way or on show: {xhr, way, path, same, quick, shown}
   let ahead = null; // {path, since, text, stop}
@@ -43,7 +44,7 @@
     if (!step || detail.xhr !== step.xhr || !STEPS.includes(target.id)) return;
     step.shown = performance.now();
     const shown = step;
-    requestAnimationFrame(() => idle(() => { if (step === shown) askAhead(); }));
+    requestAnimationFrame(() => whenIdle(() => { if (step === shown) askAhead(); }));
   });
 
   /* One at a time, in the direction of the last step; never of a run that still changes. */

@@ -58,6 +58,18 @@ def test_what_comes_ahead_is_what_the_address_shows(refund) -> None:
     assert refund.title().startswith("#3 ")
 
 
+NEVER_IDLE = """window.requestIdleCallback = (then, options) => {
+  if (options?.timeout) setTimeout(() => then({ didTimeout: true, timeRemaining: () => 0 }), options.timeout);
+}"""
+
+
+def test_a_browser_that_is_never_idle_asks_ahead_too(page, load_log) -> None:
+    """Chromium may call nothing back for as long as nothing new is to be painted."""
+    page.add_init_script(NEVER_IDLE)
+    page.goto(f"/p/acme/runs/{load_log('refund-memory')}")
+    step(page, "j", 2, ahead=3)
+
+
 def test_a_reader_who_does_not_step_is_sent_nothing_ahead(refund) -> None:
     asked = steps_asked_for(refund)
     refund.locator("#s6").click()
