@@ -59,7 +59,8 @@ def test_what_comes_ahead_is_what_the_address_shows(refund) -> None:
 
 
 NEVER_IDLE = """window.requestIdleCallback = (then, options) => {
-  if (options?.timeout) setTimeout(() => then({ didTimeout: true, timeRemaining: () => 0 }), options.timeout);
+  const late = { didTimeout: true, timeRemaining: () => 0 };
+  if (options?.timeout) setTimeout(() => then(late), options.timeout);
 }"""
 
 
