@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -169,18 +168,6 @@ def api(api_key: str) -> Callable:
         )
 
     return call
-
-
-@pytest.fixture
-def unused_port() -> Callable[[], int]:
-    """A port of this machine nobody listens on."""
-
-    def find() -> int:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            return int(probe.getsockname()[1])
-
-    return find
 
 
 USES_DATABASE = {"db", "transactional_db", "live_server"}

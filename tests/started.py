@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 import shutil
 import signal
 import socket
@@ -25,10 +26,17 @@ LINES = re.compile(r"^Open  (http://\S+)\nKey   (rw_\S+)\nTry   (curl .+)$", re.
 needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 
 
+GIVEN_TO_NOBODY = range(20_000, 30_000)
+"""Below the ports that a system gives to whoever asks for any: else a server or a connection of
+another test may have taken the one that was found before it is used."""
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    while True:
+        port = secrets.choice(GIVEN_TO_NOBODY)  # `random` begins alike in all processes of a run
+        with suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 class Started:

@@ -16,6 +16,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 from receiver import running
+from started import free_port
 from workers import embedded_worker, until
 
 from replay import jobs
@@ -162,7 +163,8 @@ from replay.notifications import keeping, sending
 from replay.notifications import sweeper as notifications
 pool = concurrent.futures.ThreadPoolExecutor()
 pool.submit(jobs.run_job, Replay.objects.get().public_id)
-while ReplayEffect.objects.filter(state="answered").count() < 4:
+rows = ReplayEffect.objects.all()
+while (rows.filter(state="answered").count(), rows.filter(state="in_flight").count()) != (4, 2):
     time.sleep(0.05)
 """
 
@@ -204,9 +206,7 @@ def is_open(port: int) -> bool:
 @pytest.fixture
 def redis(tmp_path):
     """redis() -> the process of a Redis of one's own, at `redis.url`."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     started: list[subprocess.Popen[bytes]] = []
 
     def begin() -> subprocess.Popen[bytes]:

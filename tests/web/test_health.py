@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from django.db import OperationalError, connection
 from django.test import Client
+from started import free_port
 
 from rewyn_web import celery, health
 
@@ -65,7 +64,7 @@ def test_readyz_names_a_worker_that_is_not_there(
     )
 
 
-def test_a_broker_that_is_away_is_named(settings, unused_port: Callable[[], int]) -> None:
+def test_a_broker_that_is_away_is_named(settings) -> None:
     settings.EMBEDDED_WORKER = False
-    settings.REDIS_URL = f"redis://127.0.0.1:{unused_port()}/0"
+    settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
     assert celery.broker_state() == "broker unreachable: ConnectionError"
