@@ -16,7 +16,7 @@ from replay.lease import stop
 from rewyn_web.celery import app
 
 
-def until(done: Callable[[], Any], seconds: float = 20) -> Any:
+def until(done: Callable[[], Any], seconds: float = 60) -> Any:
     """What `done` gives as soon as it gives anything."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -18,6 +18,7 @@ from replay.lease import Lost, stop
 from replay.models import Replay, ReplayEffect
 from replay.modes import prompt
 from replay.modes.air import Air, Grounded
+from replay.modes.flights import Flights
 from replay.questions import read_question
 from replay.start import start
 
@@ -161,9 +162,20 @@ def together(replays: list[Replay]) -> list[Replay]:
     return list(Replay.objects.filter(pk__in=[one.pk for one in replays]))
 
 
-def test_all_replays_of_a_worker_keep_within_its_calls_at_once(queue, provider, settings):
+def test_all_replays_of_a_worker_keep_within_its_calls_at_once(
+    queue, provider, settings, monkeypatch
+):
     settings.WORKER_PARALLEL_CALLS = 2
     fake = provider(SAY)
+    all_there, begun, places_for = threading.Barrier(4, timeout=60), set(), Flights.places_for
+
+    def places_when_all_are_there(self, wanted: int) -> int:
+        if self not in begun:
+            begun.add(self)
+            all_there.wait()
+        return places_for(self, wanted)
+
+    monkeypatch.setattr(Flights, "places_for", places_when_all_are_there)
     done = together(queue(4))
     assert [one.status for one in done] == ["succeeded"] * 4
     assert (len(fake.asked), fake.peak) == (32, 2)
@@ -189,7 +201,7 @@ def test_a_replay_that_breaks_off_keeps_no_place(queue, provider, settings, monk
     with monkeypatch.context() as breaking:
         breaking.setattr(prompt._Asking, "_land", lost)
         together([broken])
-    waits_for_ever = threading.Timer(15, give_up, [whole.pk])
+    waits_for_ever = threading.Timer(60, give_up, [whole.pk])
     waits_for_ever.start()
     assert together([whole])[0].status == "succeeded"
     waits_for_ever.cancel()
@@ -208,7 +220,7 @@ def test_calls_that_stand_by_when_a_replay_is_stopped_are_not_made(
     queue, provider, settings, act, status
 ):
     settings.WORKER_PARALLEL_CALLS = 1
-    fake = provider({"delay_ms": 700, "answer": {"text": "ok"}})
+    fake = provider({"delay_ms": 1500, "answer": {"text": "ok"}})
     [replay] = queue(1)
     with ThreadPoolExecutor(1) as pool:
         doing = pool.submit(do, replay)

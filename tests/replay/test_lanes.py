@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+
 import pytest
 from workers import embedded_worker, until
 
@@ -65,15 +68,20 @@ def worker(transactional_db, settings):
 
 
 @pytest.fixture
-def hung(transactional_db, project, provider, settings) -> None:
-    """A provider of the project that takes its time, beside `openai`, which does not."""
+def hung(transactional_db, project, provider, settings, monkeypatch) -> Iterator[threading.Event]:
+    """A provider of the project that answers when it is let, beside `openai`, which does so at
+    once."""
     settings.REPLAY_PRIVATE_ADDRESSES = True
-    fake = provider({"when": {"model": "slow"}, "delay_ms": 3000, "answer": {"text": "at last"}},
+    fake = provider({"when": {"model": "slow"}, "delay_ms": 1, "answer": {"text": "at last"}},
                     {"answer": {"text": "ok"}})  # fmt: skip
+    let_go = threading.Event()
+    monkeypatch.setattr(fake, "pause", lambda seconds: seconds and let_go.wait(90))
     ProjectProvider.objects.create(
         project=project, name="hung", kind="openai", base_url=fake.openai_base_url,
         sealed=seal("sk-acme-key", project.pk),
     )  # fmt: skip
+    yield let_go
+    let_go.set()
 
 
 @pytest.mark.slow
@@ -90,11 +98,10 @@ def test_a_provider_that_hangs_keeps_no_other_replay_waiting(hung, store, read_l
                   jobs.Asker()).replays[0]  # fmt: skip
     proof, _ = jobs.create_job(run=run, mode="reconstruct", plan={})
     mine = Replay.objects.filter(pk__in=[one.pk for one in slow])
-    until(lambda: mine.filter(status="succeeded").count() == 6, 60)
-    first_end = min(one.finished_at for one in mine)
-    both = until(lambda: [one for one in (ended(other), ended(proof)) if one], 10)
-    assert [one.status for one in both] == ["succeeded"] * 2
-    assert all(one.started_at < first_end for one in both), "they waited for a thread"
+    assert [until(lambda one=one: ended(one)).status for one in (other, proof)] == ["succeeded"] * 2
+    assert not any(ended(one) for one in slow)
+    hung.set()
+    until(lambda: mine.filter(status="succeeded").count() == 6)
 
 
 def ended(replay: Replay) -> Replay | None:

@@ -209,7 +209,7 @@ def test_anthropic_is_asked_as_its_client_asks(
 def test_a_recorded_stream_is_streamed_again_with_its_times(
     shared: Path, fake: FakeProvider, providers: dict[str, Provider]
 ) -> None:
-    fake.rules = parse_rules([{"answer": {"text": "one two three four five six"}, "chunk_ms": 30}])
+    fake.rules = parse_rules([{"answer": {"text": "one two three four five six"}, "chunk_ms": 100}])
     seen: list[float] = []
     call = made(providers, record(shared, "city-facts-anthropic-stream", 1), "anthropic:m")
     result = send(call, on_stream=lambda event, ms: seen.append(ms))

@@ -195,10 +195,10 @@ def test_a_retry_after_that_is_not_waited_for_is_told(
 def test_an_answer_that_takes_too_long_is_a_timeout(
     fake: FakeProvider, providers: dict[str, Provider], wire: Any, model: str
 ) -> None:
-    rule = {"answer": {"text": "late"}, "delay_ms": 5000}
+    rule = {"answer": {"text": "late"}, "delay_ms": 90_000}
     result = failed(fake, providers, wire, model, rule, timeout=0.3)
     assert result.error and (result.error.kind, result.error.retryable) == ("timeout", True)
-    assert result.latency_ms < 3000
+    assert result.latency_ms < 30_000
 
 
 @pytest.mark.parametrize(("wire", "model"), LANES)
@@ -287,11 +287,11 @@ def test_a_slow_stream_is_cut_at_the_deadline(
     fake: FakeProvider, providers: dict[str, Provider]
 ) -> None:
     wire = {**ASK_CHAT, "request": {**ASK_CHAT["request"], "stream": True}}
-    rule = {"answer": {"text": "word " * 200}, "chunk_ms": 100}
+    rule = {"answer": {"text": "word " * 900}, "chunk_ms": 100}
     started = time.monotonic()
     result = failed(fake, providers, wire, "openai:m", rule, timeout=0.5)
     assert result.error and result.error.kind == "timeout"
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 30
 
 
 @contextmanager
@@ -321,7 +321,7 @@ def test_headers_that_never_end_are_cut_at_the_deadline(wire: Any, model: str) -
         started = time.monotonic()
         result = send(made(providers_from_env(env), COMPLETION, model, wire), timeout=0.4)
     assert result.error and (result.error.kind, result.error.retryable) == ("timeout", True)
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 30
 
 
 def test_nobody_listening_is_a_connection_error(fake: FakeProvider) -> None:
@@ -332,9 +332,15 @@ def test_nobody_listening_is_a_connection_error(fake: FakeProvider) -> None:
 
 @pytest.mark.parametrize(("wire", "model"), LANES)
 def test_calls_on_many_threads_keep_apart(
-    fake: FakeProvider, providers: dict[str, Provider], wire: Any, model: str
+    fake: FakeProvider,
+    providers: dict[str, Provider],
+    wire: Any,
+    model: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    fake.rules = parse_rules([{"answer": {"text": "{last}"}, "delay_ms": 50}])
+    fake.rules = parse_rules([{"answer": {"text": "{last}"}, "delay_ms": 1}])
+    six = threading.Barrier(6, timeout=60)
+    monkeypatch.setattr(fake, "pause", lambda seconds: seconds and six.wait())
 
     def ask(word: str) -> str | None:
         body = {"model": "m", "messages": [{"role": "user", "content": word}]}
@@ -344,7 +350,7 @@ def test_calls_on_many_threads_keep_apart(
     words = [f"word {number}" for number in range(12)]
     with ThreadPoolExecutor(6) as threads:
         assert list(threads.map(ask, words)) == words
-    assert (len(fake.asked), fake.peak > 1) == (12, True)
+    assert (len(fake.asked), fake.peak) == (12, 6)
 
 
 # --- The key stays where it is -------------------------------------------------------------------

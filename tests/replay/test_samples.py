@@ -155,7 +155,7 @@ def test_a_sample_that_fails_keeps_those_before_it_and_is_asked_again_alone(
 
 def test_samples_of_a_call_are_asked_beside_each_other(run, provider, monkeypatch):
     provider(SAME)
-    together = threading.Barrier(4, timeout=20)
+    together = threading.Barrier(4, timeout=60)
     monkeypatch.setattr(prompt, "send", lambda *a, **k: together.wait() * 0 or send(*a, **k))
     replay = done(asked(run, samples=4, effects=[1]))
     assert (replay.status, replay.calls, replay.rows.get().spread) == ("succeeded", 4, {"same": 4})

@@ -17,7 +17,7 @@ class Together:
     """An application whose requests all begin before any answers, and answer before any ends."""
 
     def __init__(self, parties: int) -> None:
-        self.gate = threading.Barrier(parties, timeout=10)
+        self.gate = threading.Barrier(parties, timeout=60)
 
     def __call__(self, environ, start_response):
         self.gate.wait()
