@@ -3,7 +3,9 @@
    field of what came, else on the nearest thing around it that is still there. A form with
    [data-lands] leads somewhere else, to the element of that id. What was typed and not yet sent
    stays in its form, if that is still there. And what was sent is not sent again while its answer is
-   on the way. */
+   on the way.
+   A link of the review pressed while the review is about to be replaced is pressed on the one that
+   comes: htmx would forget it with what is replaced. */
 (() => {
   const CONTROLS = "a[href], button, summary, select, input, textarea";
   let held = null; // {element, lands, marks, around}: what had the focus before the swap
@@ -93,6 +95,30 @@
     if (!("sent" in event.target.dataset)) return;
     event.preventDefault();
     event.stopImmediatePropagation();
+  }, true);
+
+  const SETTLED = 50; // ms after which htmx has settled an answer, if it was one to settle
+  let coming = false; // the review is about to be replaced
+  let meant = null; // the marks of the link pressed meanwhile
+
+  function came() {
+    const link = meant && [...document.querySelectorAll("#review a[href]")];
+    const same = link && meant.map((fits) => link.find(fits)).find(Boolean);
+    coming = false;
+    meant = null;
+    same?.click();
+  }
+
+  const ofReview = ({ detail }) => detail.target?.id === "review";
+  document.addEventListener("htmx:beforeRequest", (event) => { coming ||= ofReview(event); });
+  document.addEventListener("htmx:afterRequest", (event) => { if (ofReview(event)) setTimeout(came, SETTLED); });
+  document.addEventListener("htmx:afterSettle", (event) => { if (ofReview(event)) setTimeout(came); });
+  document.addEventListener("click", (event) => {
+    const link = coming && !event.ctrlKey && !event.metaKey && !event.shiftKey && event.target.closest("#review a[href]");
+    if (!link || link.closest("[hx-boost=false]")) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    meant = marks(link);
   }, true);
 
   /* Enter in a form that asks for a decision decides nothing: it ends the writing, and the keys and

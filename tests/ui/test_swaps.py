@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
+from swapped import at_rest
 
 from replay import jobs
 from replay.models import Divergence, Experiment, Replay, ReviewEvent
@@ -23,6 +24,7 @@ FOCUSED = """() => { const one = document.activeElement;
 
 
 def focused(page: Page) -> str:
+    at_rest(page)
     return str(page.evaluate(FOCUSED))
 
 
@@ -68,7 +70,6 @@ def test_enter_in_the_reason_decides_nothing_without_scripts(
 def test_a_verdict_leads_to_the_next_cluster_and_the_rest_stays_where_it_was(review) -> None:
     review.get_by_role("button", name="Assign", exact=True).press("Enter")
     expect(review.locator(".cluster").first.locator(".d")).to_have_text("unassigned")
-    review.wait_for_timeout(200)
     assert focused(review) == "Assign"
     review.get_by_role("link", name="JSON").press("Enter")
     expect(review.get_by_role("link", name="JSON")).to_have_attribute("aria-current", "true")
@@ -81,22 +82,33 @@ def test_a_verdict_leads_to_the_next_cluster_and_the_rest_stays_where_it_was(rev
     assert focused(review) == "cluster-heading"
 
 
+def test_a_link_pressed_while_an_answer_is_on_its_way_leads_on_from_it(review) -> None:
+    held: list[Route] = []
+    review.route("**/assignment", lambda route: held.append(route))
+    with review.expect_request("**/assignment"):
+        review.get_by_role("button", name="Assign", exact=True).click()
+    review.get_by_role("link", name="JSON").click()
+    held[0].continue_()
+    expect(review.get_by_role("link", name="JSON")).to_have_attribute("aria-current", "true")
+    review.wait_for_url("**show=json*")
+
+
 def test_what_is_written_stays_while_another_comment_is_deleted(review) -> None:
     review.get_by_label("Comment on").fill("paid twice?")
     review.get_by_role("button", name="Comment", exact=True).press("Enter")
     expect(review.locator(".comment")).to_have_count(1)
     review.get_by_label("Reason").fill("drops the lookup")
     review.get_by_label("Comment on").fill("paid once, I")
-    with review.expect_response("**/review?**"):
-        review.get_by_role("button", name="Assign", exact=True).press("Enter")
-    review.wait_for_timeout(200)
+    review.get_by_role("button", name="Assign", exact=True).press("Enter")
+    at_rest(review)
     review.get_by_role("link", name="JSON").press("Enter")
     expect(review.get_by_role("link", name="JSON")).to_have_attribute("aria-current", "true")
+    at_rest(review)
     address = review.url
     review.get_by_text("Delete", exact=True).press("Enter")
     review.get_by_role("button", name="Delete this comment").press("Enter")
     expect(review.locator(".comment")).to_have_count(0)
-    review.wait_for_timeout(200)
+    at_rest(review)
     assert review.get_by_label("Comment on").input_value() == "paid once, I"
     assert review.get_by_label("Reason").input_value() == "drops the lookup"
     assert (focused(review), review.url) == ("comments", address)
@@ -139,15 +151,14 @@ def test_an_experiment_that_goes_on_takes_the_focus_from_nobody(
     stop.focus()
     with page.expect_response("**/experiments/**"):
         pass
-    page.wait_for_timeout(200)
     assert focused(page) == "stop"
     page.locator("[data-cell] a").first.focus()
     jobs.run_job(Replay.objects.order_by("pk")[0].public_id)
-    expect(page.locator("[data-cell] .tag").first).not_to_have_text("waits", timeout=8000)
+    expect(page.locator("[data-cell] .tag").first).not_to_have_text("waits")
     assert focused(page) == "TD"
     stop.focus()
     jobs.run_job(Replay.objects.order_by("pk")[1].public_id)
-    expect(stop).to_have_count(0, timeout=8000)
+    expect(stop).to_have_count(0)
     assert focused(page) == "doing"
 
 
@@ -177,8 +188,8 @@ def test_what_is_pressed_twice_is_done_once(review) -> None:
     review.goto("/p/acme/review")
     review.get_by_text("Delete", exact=True).click()
     review.get_by_role("button", name="Delete this comment").dblclick()
-    review.wait_for_timeout(800)
     expect(review.locator(".comment")).to_have_count(0)
+    at_rest(review)
     review.get_by_role("button", name="Accept").dblclick()
     expect(review.locator(".note.ok")).to_contain_text("accepted:")
     review.wait_for_timeout(300)
