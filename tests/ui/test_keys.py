@@ -29,6 +29,7 @@ def test_a_key_that_no_list_has_is_silent(page, project) -> None:
 def test_a_sign_in_link_takes_one_key(open_page, make_member) -> None:
     page = open_page()
     page.goto(f"/sign-in/{links.make_sign_in(make_member('member'))}")
+    expect(page.locator("button:focus")).to_have_count(1)  # with the first picture of the page
     page.keyboard.press("Enter")
     page.wait_for_url("**/p/acme/**")
 

@@ -81,7 +81,14 @@ def refuse(page: Page, button: str, filled: dict[str, str], unchosen: str) -> di
     for box in form.locator(f"[name='{unchosen}']").all() if unchosen else ():
         box.uncheck()
     form.get_by_role("button", name=button, exact=True).click()
+    return focused(page)
+
+
+def focused(page: Page) -> dict[str, object]:
+    """What has the focus of the page that tells a mistake: a browser gives it with the first
+    picture of the page, which may be a while after the page is there."""
     expect(page.locator("[role=alert]").first).to_be_visible()
+    expect(page.locator(":focus")).to_have_count(1)
     state: dict[str, object] = page.evaluate(STATE)
     return state
 
@@ -117,5 +124,5 @@ def test_a_refusal_that_a_message_tells_is_focused(page: Page, project) -> None:
     mine = Membership.objects.get(project=project)
     page.locator(f"form[action$='/{mine.pk}/role'] select").select_option("viewer")
     page.locator(f"form[action$='/{mine.pk}/role'] button").click()
-    state = page.evaluate(STATE)
+    state = focused(page)
     assert (state["name"], state["seen"]) == ("alert", True)

@@ -53,7 +53,7 @@ def test_the_first_effect_of_a_run_comes_to_a_page_that_waits_for_it(page, send)
     page.goto("/p/acme/runs/run")
     expect(page.locator("#effect")).to_contain_text("This run has no effects")
     send("/run/effects", batch(completion(1, "First?", "One."), tool(2), positions=[1, 2]))
-    expect(page.locator("#effect")).to_contain_text("One.", timeout=8000)
+    expect(page.locator("#effect")).to_contain_text("One.")
     expect(page.locator("h1")).to_have_text("First?")
     page.keyboard.press("j")
     page.wait_for_selector("#effect[data-at='2']")
@@ -63,7 +63,7 @@ def test_a_reader_who_follows_goes_along_until_they_go_elsewhere(live, send) -> 
     live.get_by_role("button", name="Follow").click()
     live.wait_for_selector("#effect[data-at='60']")
     send("/run/effects", more(61, 2))
-    live.wait_for_selector("#effect[data-at='62']", timeout=8000)
+    live.wait_for_selector("#effect[data-at='62']")
     live.keyboard.press("k")
     live.wait_for_selector("#effect[data-at='61']")
     expect(live.locator("#follow")).to_have_attribute("aria-pressed", "false")
@@ -75,6 +75,6 @@ def test_a_reader_who_follows_goes_along_until_they_go_elsewhere(live, send) -> 
 
 def test_the_end_of_the_run_is_told_and_no_more_is_asked(live, send) -> None:
     send("/run/finish", body({"status": "succeeded"}))
-    expect(live.locator("#run-state")).to_have_text("succeeded", timeout=8000)
+    expect(live.locator("#run-state")).to_have_text("succeeded")
     expect(live.locator("#grow")).not_to_have_attribute("hx-get", "")
     assert live.locator("#grow[hx-get]").count() == 0

@@ -45,7 +45,7 @@ def rests(tab: Page, told: list[int]) -> None:
     """Says so once, then asks nothing more."""
     notice = tab.locator("#refused")
     words = "You are not signed in any more. Nothing new comes to this page."
-    expect(notice).to_contain_text(words, timeout=15_000)
+    expect(notice).to_contain_text(words)
     before = len(told)
     tab.wait_for_timeout(3_500)
     assert (told[before:], told.count(401)) == ([], 1)
@@ -67,7 +67,7 @@ def test_a_replay_rests_and_goes_on(
     rests(tab, told)
     come_back(tab, session_cookie(person, live_server.url))
     jobs.cancel(replay)
-    expect(tab.locator("#live")).to_contain_text("cancelled", timeout=15_000)
+    expect(tab.locator("#live")).to_contain_text("cancelled")
 
 
 def test_it_rests_on_when_the_notice_is_closed(tab, refund) -> None:

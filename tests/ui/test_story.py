@@ -108,7 +108,7 @@ def replay_against_two_models(page: Page) -> None:
     page.wait_for_url("**/experiments/ex_*")
     expect(page.locator(".candidates tr", has_text="fake:steady")).to_have_count(1)
     expect(page.locator(".candidates tr", has_text="fake:terse")).to_have_count(1)
-    expect(page.locator("#status")).not_to_have_text("running", timeout=30_000)
+    expect(page.locator("#status")).not_to_have_text("running")
 
 
 def read_the_difference(page: Page) -> None:

@@ -199,7 +199,7 @@ def asked_again(page: Page, experiment: str) -> str:
     expect(page.locator("#go")).to_be_enabled()
     page.locator("#go").click()
     page.wait_for_url(lambda url: "/replays/rp_" in url and url != before)
-    expect(page.locator("#live .big").first).to_have_text("succeeded", timeout=30_000)
+    expect(page.locator("#live .big").first).to_have_text("succeeded")
     return page.url
 
 
