@@ -89,8 +89,8 @@ def test_without_scripts_finding_is_a_form_and_links(nested, open_page, make_mem
     plain.get_by_label("Find in all effects of this run").fill("quokka")
     plain.get_by_role("button", name="Find ↵").click()
     plain.get_by_title("Next hit (n)").click()
-    assert plain.locator("#effect").get_attribute("data-at") == "3"
-    assert listed(plain) == ["1", "3", "5", "6"]
+    expect(plain.locator("#effect")).to_have_attribute("data-at", "3")
+    expect(plain.locator(".step .n")).to_have_text(["1", "3", "5", "6"])
 
 
 @pytest.mark.any_database

@@ -203,6 +203,8 @@ def test_a_held_key_stops_where_it_is_let_go(page, load_log) -> None:
     for _ in range(8):
         page.keyboard.down("j")  # what a keyboard sends while it is held
     page.keyboard.up("j")
+    while not asked:
+        page.wait_for_timeout(10)
     for step in asked:
         step.continue_()
     page.unroute("**/*at=*")

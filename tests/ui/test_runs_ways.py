@@ -2,6 +2,7 @@
 
 import pytest
 from playwright.sync_api import expect
+from swapped import AT_ONCE
 
 from runs import ingest
 
@@ -35,6 +36,7 @@ def step(page, key: str, to: int, ahead: int) -> None:
 
 
 def test_a_step_on_asks_the_server_nothing_more(refund) -> None:
+    refund.evaluate(AT_ONCE)
     asked = steps_asked_for(refund)
     step(refund, "j", 2, ahead=3)
     step(refund, "j", 3, ahead=4)
@@ -127,6 +129,7 @@ def test_a_run_that_goes_on_is_not_asked_ahead(page, shared, project) -> None:
 
 
 def test_quick_steps_are_one_entry_and_each_jump_is_its_own(refund) -> None:
+    refund.evaluate(AT_ONCE)
     for _ in range(3):
         refund.keyboard.press("j")
     settled(refund, 4)
@@ -163,6 +166,7 @@ def test_back_then_a_step_begins_a_new_entry(refund) -> None:
 
 @pytest.mark.parametrize("key", ["m", "ArrowRight"])
 def test_other_ways_through_a_run_are_one_entry_too(refund, key: str) -> None:
+    refund.evaluate(AT_ONCE)
     refund.locator(".tape-box").focus()
     for _ in range(2):
         shown = refund.locator("#effect").get_attribute("data-at")
@@ -173,6 +177,7 @@ def test_other_ways_through_a_run_are_one_entry_too(refund, key: str) -> None:
 
 
 def test_a_click_into_the_list_is_an_entry_however_near_and_quick(refund) -> None:
+    refund.evaluate(AT_ONCE)
     refund.keyboard.press("j")
     settled(refund, 2)
     refund.locator("#s3").click()

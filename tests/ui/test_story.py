@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 from started import Started, free_port, up
+from swapped import at_rest
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
 
@@ -116,9 +117,11 @@ def read_the_difference(page: Page) -> None:
     page.wait_for_url("**/replays/rp_*")
     expect(page.locator(".verdict")).to_contain_text(re.compile(r"Changed\s*2 of 2"))
     page.keyboard.press("n")
+    at_rest(page)
     expect(page.locator(".pair")).to_contain_text("Recorded")
     page.get_by_role("link", name="Lines", exact=True).click()
     page.wait_for_url(re.compile(r"[?&](diff|as|view|show)="))
+    at_rest(page)
     seen = page.locator(".pair").inner_text()
     page.reload()
     assert page.locator(".pair").inner_text() == seen
