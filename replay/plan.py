@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db.models import Count, Min
 from django.utils import timezone
 
-from replay import recording
+from replay import askable, recording
 from replay.changed import changes, without_effect
 from replay.overriding import overrides_of
 from replay.project_providers.catalog import catalog_of
@@ -162,12 +162,15 @@ class _Prompt:
         self.controls = question.controls
         self.errors: list[dict[str, Any]] = []
         self.warnings = _running(run)
-        self.effects = list(self._chosen())
+        self.unasked: dict[int, str] = {}
+        """Position → why, of the chosen calls that cannot be asked: they are not in `effects`."""
+        self.effects = self._askable(list(self._chosen()))
         self.candidate = candidate or self._recorded_model()
         self.catalog = catalog_of(run.project_id)
         self.overrides = self._overrides()
         self.provider = self._provider()
         self.tried = self._try_out()
+        self._leave_out()
 
     def plan(self) -> tuple[Candidate | None, dict[str, Any]]:
         changed = list(changes(self.controls, self.candidate, self.effects, self.tried))
@@ -180,6 +183,7 @@ class _Prompt:
             "candidate": str(self.candidate) if self.candidate else None,
             "total": len(self.effects),
             "effects": [effect.seq for effect in self.effects],
+            "cannot_ask": askable.told(self.unasked),
             "components": components(
                 self.run, {Family.COMPLETION}, Counter(effect.key for effect in self.effects)
             ),
@@ -208,6 +212,19 @@ class _Prompt:
         if not chosen and not missing:
             self._error("no_model_calls", "This run has no model calls to replay.", "run")
         return iter(chosen)
+
+    def _askable(self, chosen: list[Effect]) -> list[Effect]:
+        """The calls that can be asked, as far as that is known without trying them out."""
+        why = askable.reasons(chosen)
+        self.unasked = {one.seq: why[one.pk] for one in chosen if one.pk in why}
+        return [one for one in chosen if one.pk not in why]
+
+    def _leave_out(self) -> None:
+        """Plan no call of what could not be made when it was tried out."""
+        self.effects = [one for one in self.effects if one.seq not in self.unasked]
+        if self.unasked and not self.effects:
+            text = f"No chosen call can be asked again: {next(iter(self.unasked.values()))}."
+            self._error(askable.CODE, text, "run" if self.controls.effects is None else "effects")
 
     def _recorded_model(self) -> Candidate | None:
         """The one model that was recorded, where no other is asked for."""
@@ -299,20 +316,22 @@ class _Prompt:
     # --- What cannot be carried ----------------------------------------------------------------
 
     def _try_out(self) -> Tried:
-        tried, size = Tried(self.overrides), 0
+        tried, size, looked_at = Tried(self.overrides), 0, 0
         for effect in filter(_is_redacted, self.effects):
             text = "something was redacted in what was recorded; its mark goes out in its place"
             tried.add("redacted", text, effect.seq)
         for effect in self.effects[:CHECKED_CALLS]:
             size += effect.length
-            if size > CHECKED_BYTES and tried.calls:
+            if size > CHECKED_BYTES and looked_at:
                 break
+            looked_at += 1
             record = recording.record(effect).value or {}
-            tried.take(as_object(as_object(record.get("kind")).get("request")))
             if self.provider and self.candidate:
                 self._convert(tried, effect, record, self.provider, self.candidate.model)
-        if tried.calls < len(self.effects):
-            text = f"Tried out on the first {tried.calls} of {len(self.effects)} calls."
+            if effect.seq not in self.unasked:
+                tried.take(as_object(as_object(record.get("kind")).get("request")))
+        if looked_at < len(self.effects):
+            text = f"Tried out on the first {looked_at} of {len(self.effects)} calls."
             self.warnings.append({"code": "partly_checked", "message": text})
         return tried
 
@@ -324,7 +343,7 @@ class _Prompt:
                 record, wire_of(effect), provider=provider, model=model, overrides=self.overrides
             )
         except CannotAsk as error:
-            tried.add("cannot_ask", str(error), effect.seq)
+            self.unasked[effect.seq] = str(error)
             return
         tried.make(call)
         tried.note(effect.seq, call.notes)

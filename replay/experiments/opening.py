@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 
 from replay import jobs
+from replay.askable import NONE, Unasked
 from replay.experiments.asked import MAX_CANDIDATES, MAX_CELLS, Wanted
 from replay.experiments.gate import NO_GATE, Gate
 from replay.experiments.models import (
@@ -54,7 +55,7 @@ def start(
     refuse(plan.errors)
     return open_experiment(
         project, plan.runs, plan.candidates, asker,
-        recorded=plan.recorded, name=name, gate=gate, dataset=dataset,
+        recorded=plan.recorded, unasked=plan.unasked, name=name, gate=gate, dataset=dataset,
     )  # fmt: skip
 
 
@@ -66,6 +67,7 @@ def open_experiment(
     *,
     plans: Plans | None = None,
     recorded: Models = NO_MODELS,
+    unasked: Unasked = NONE,
     name: str = "",
     gate: Gate = NO_GATE,
     dataset: Dataset | None = None,
@@ -93,7 +95,7 @@ def open_experiment(
                 for place, run in enumerate(runs, 1)
             ]
             ExperimentRun.objects.bulk_create(rows, batch_size=BATCH)
-            _add_columns(experiment, rows, candidates, asker, plans or {}, recorded)
+            _add_columns(experiment, rows, candidates, asker, plans or {}, recorded, unasked)
     except IntegrityError:
         there = Experiment.objects.filter(project=project, fingerprint=mark, finished_at=None)
         found = there.first()
@@ -135,7 +137,8 @@ def add(experiment: Experiment, plan: Plan, asker: Asker) -> int:
         mine.update(finished_at=None, fingerprint="")
         rows = list(experiment.rows.filter(run__in=plan.runs).select_related("run"))
         _refuse_too_many(len(there) + len(new), len(rows))
-        _add_columns(experiment, rows, new, asker, {}, plan.recorded, first=len(there) + 1)
+        first = len(there) + 1
+        _add_columns(experiment, rows, new, asker, {}, plan.recorded, plan.unasked, first)
     return len(new)
 
 
@@ -155,6 +158,7 @@ def _add_columns(
     asker: Asker,
     plans: Plans,
     recorded: Models,
+    unasked: Unasked,
     first: int = 1,
 ) -> None:
     columns = [_column(experiment, one, first + at) for at, one in enumerate(candidates)]
@@ -167,7 +171,14 @@ def _add_columns(
         if (model := one.model or recorded.get(row.run_id))
     ]
     replays = [
-        _replay(experiment, row.run, column, model, asker, plans.get((row.run_id, column.mark)))
+        _replay(
+            experiment,
+            row.run,
+            column,
+            model,
+            asker,
+            plans.get((row.run_id, column.mark)) or _plan(row.run, column, model, unasked),
+        )
         for row, column, model in places
     ]
     jobs.queue_all(replays)
@@ -196,9 +207,8 @@ def _replay(
     column: ExperimentCandidate,
     model: Candidate,
     asker: Asker,
-    plan: dict[str, Any] | None,
+    plan: dict[str, Any],
 ) -> Replay:
-    plan = plan or _plan(run, column, model)
     asked = {"experiment": experiment.public_id, **column.controls}
     if column.is_recorded:  # beside a candidate that names the same model it is asked, too
         asked["model"] = RECORDED
@@ -218,13 +228,18 @@ def _replay(
     )
 
 
-def _plan(run: Run, column: ExperimentCandidate, model: Candidate) -> dict[str, Any]:
-    """What of the plan one replay keeps: all model calls the run has now (`effects` is null)."""
+def _plan(
+    run: Run, column: ExperimentCandidate, model: Candidate, unasked: Unasked
+) -> dict[str, Any]:
+    """What of the plan one replay keeps: all model calls the run has now (`effects` is null), but
+    for those that cannot be asked."""
+    total = unasked.calls(run)
     return {
         "mode": "prompt",
         "says": SAYS["prompt"],
         "candidate": str(model),
-        "total": run.model_count,
+        "total": total,
         "effects": None,
-        "calls": jobs.calls_of(run.model_count, column.controls.get("samples", 1)),
+        "cannot_ask": unasked.of(run),
+        "calls": jobs.calls_of(total, column.controls.get("samples", 1)),
     }

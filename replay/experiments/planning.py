@@ -15,6 +15,8 @@ from typing import Any
 
 from django.conf import settings
 
+from replay.askable import Unasked
+from replay.askable import unasked as unasked_of
 from replay.experiments.asked import MAX_CELLS, Wanted
 from replay.experiments.shares import Share, Shares
 from replay.plan import SAYS, make_plan, times, tokens_of
@@ -46,10 +48,13 @@ class Tried:
     warnings: dict[tuple[str, str], int] = field(default_factory=dict)
     errors: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
-    def take(self, plan: dict[str, Any]) -> None:
+    def take(self, plan: dict[str, Any], unasked: Sequence[Note]) -> None:
+        """A plan; what it says of calls that cannot be asked is told where it is not of those
+        `unasked` that are known of all runs."""
         self.runs += 1
         # What holds for all replays together is told in sum, by `_limits`.
         own = [one for one in plan["warnings"] if one.get("limit") not in SHARED]
+        own += [one for one in plan["cannot_ask"] if one not in unasked]
         for kept, told in ((self.notes, plan["notes"]), (self.warnings, own)):
             for note in told:
                 mark = (note["code"], note["message"])
@@ -68,6 +73,7 @@ class Plan:
     candidates: Sequence[Wanted]
     shown: dict[str, Any]
     recorded: Mapping[int, Candidate]
+    unasked: Unasked
 
     @property
     def errors(self) -> list[Note]:
@@ -78,22 +84,30 @@ class Plan:
 def make(project: Project, runs: Sequence[Run], candidates: Sequence[Wanted]) -> Plan:
     """The plan for all of them. Sends nothing, stores nothing.
 
-    Runs without a model call are left out, and said; so are those whose recorded model cannot be
-    asked, by a candidate that is the recorded model. Raises Refused for more than MAX_CELLS.
+    Runs without a model call are left out, and said, and so is every call that nobody can be asked;
+    runs whose recorded model cannot be asked, by a candidate that is the recorded model. Raises
+    Refused for more than MAX_CELLS.
     """
-    asking = [run for run in runs if run.model_count]
+    unasked = unasked_of(runs)
+    asking = [run for run in runs if unasked.calls(run)]
     if len(asking) * len(candidates) > MAX_CELLS:
         text = f"{len(asking):,} runs × {len(candidates)} candidates are more than {MAX_CELLS:,}."
         raise Refused("too_many", text, "runs", limit=MAX_CELLS)
     for run in asking:
         run.project = project
-    found = Shares(project, asking, candidates)
+    found = Shares(project, asking, candidates, unasked)
     columns = [(one, found.of(one)) for one in candidates]
-    tried = _try_out(columns)
+    tried = _try_out(columns, unasked)
     parts = [_part(one, shares, found.left_out(one), tried[one.mark]) for one, shares in columns]
-    shown = _shown(runs, asking, parts)
+    shown = {**_shown(runs, asking, parts), "cannot_ask": _cannot_ask(unasked, runs)}
     shown["warnings"] += _limits(project, columns)
-    return Plan(asking, candidates, shown, found.recorded.models)
+    return Plan(asking, candidates, shown, found.recorded.models, unasked)
+
+
+def _cannot_ask(unasked: Unasked, runs: Sequence[Run]) -> list[Note]:
+    """The calls that no candidate is asked, by why, with some of their runs."""
+    told = unasked.told(runs)
+    return [{**one, "runs": len(one["run_ids"]), "run_ids": one["run_ids"][:TOLD]} for one in told]
 
 
 def _limits(project: Project, columns: Sequence[Column]) -> list[Note]:
@@ -110,7 +124,7 @@ def _limits(project: Project, columns: Sequence[Column]) -> list[Note]:
     return [warning for each in told for warning in each]
 
 
-def _try_out(columns: Sequence[Column]) -> dict[str, Tried]:
+def _try_out(columns: Sequence[Column], unasked: Unasked) -> dict[str, Tried]:
     """Plans of single replays, run by run, until the time is over: in any case one of each model
     that is asked, of MAX_MODELS at most."""
     tried = {one.mark: Tried() for one, _ in columns}
@@ -121,7 +135,7 @@ def _try_out(columns: Sequence[Column]) -> dict[str, Tried]:
             if at < len(queue) and (at < needed or time.monotonic() <= until):
                 run, model = queue[at]
                 plan = make_plan(run, one.question(run.external_id, model), model)[1]
-                tried[one.mark].take(plan)
+                tried[one.mark].take(plan, unasked.of(run))
     return tried
 
 
@@ -237,7 +251,8 @@ def _warnings(
 ) -> list[Note]:
     told = []
     if left := len(runs) - len(asking):
-        text = f"{left:,} of {len(runs):,} runs have no model call and are left out."
+        none = "have no model call that can be asked and are left out"
+        text = f"{left:,} of {len(runs):,} runs {none}."
         told.append({"code": "no_model_calls", "message": text})
     partly = [part for part in parts if part["checked_runs"] < part["runs"]]
     if partly:

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from replay.askable import NONE, Unasked
 from replay.experiments.asked import Wanted
 from replay.project_providers.catalog import Catalog, catalog_of
 from replay.providers import BadModel
@@ -43,21 +44,26 @@ class Share:
     """Tokens in and out of their recorded calls, as many as are looked at."""
     costs: Sequence[Decimal]
     """What asking those calls would cost at today's price, where it is known."""
-
-    @property
-    def calls(self) -> int:
-        return sum(run.model_count for run in self.runs)
+    calls: int
+    """Those that can be asked."""
 
 
 class Shares:
     """What all candidates of a plan have in common, looked up once."""
 
-    def __init__(self, project: Project, runs: Sequence[Run], candidates: Sequence[Wanted]) -> None:
-        self.project, self.runs = project, runs
+    def __init__(
+        self,
+        project: Project,
+        runs: Sequence[Run],
+        candidates: Sequence[Wanted],
+        unasked: Unasked = NONE,
+    ) -> None:
+        self.project, self.runs, self.unasked = project, runs, unasked
         self.catalog = catalog_of(project.pk)
-        self.usage = _usage(runs)
+        calls = _calls(runs).exclude(pk__in=unasked.keys)
+        self.usage = _usage(calls)
         asks_recorded = any(one.model is None for one in candidates)
-        self.recorded = recorded_models(runs, self.catalog) if asks_recorded else Recorded()
+        self.recorded = recorded_models(runs, calls, self.catalog) if asks_recorded else Recorded()
 
     def of(self, one: Wanted) -> list[Share]:
         """A share for each model that is asked, in the order of the runs."""
@@ -76,7 +82,8 @@ class Shares:
 
     def _share(self, model: Candidate, runs: Sequence[Run]) -> Share:
         usage = [tokens for run in runs for tokens in self.usage.get(run.pk, ())]
-        return Share(model, runs, usage, list(self._costs(model, usage)))
+        calls = sum(map(self.unasked.calls, runs))
+        return Share(model, runs, usage, list(self._costs(model, usage)), calls)
 
     def _costs(self, model: Candidate, usage: Sequence[Tokens]) -> Iterator[Decimal]:
         """By the recording's tokens at today's price; of what is unknown nothing."""
@@ -94,11 +101,10 @@ class Shares:
                 yield cost
 
 
-def recorded_models(runs: Sequence[Run], catalog: Catalog) -> Recorded:
+def recorded_models(runs: Sequence[Run], calls: Any, catalog: Catalog) -> Recorded:
     """The recorded model of each run as far as it can be asked here, by one query."""
     used: dict[int, set[tuple[str, str]]] = {run.pk: set() for run in runs}
-    calls = _calls(runs).values_list("run_id", "provider", "name").distinct()
-    for pk, provider, name in calls:
+    for pk, provider, name in calls.values_list("run_id", "provider", "name").distinct():
         used[pk].add((provider, name))
     models: dict[int, Candidate] = {}
     wrong: dict[int, Refused] = {}
@@ -119,11 +125,11 @@ def _calls(runs: Sequence[Run]) -> Any:
     return Effect.objects.filter(run__in=keys, family=Family.COMPLETION).order_by()
 
 
-def _usage(runs: Sequence[Run]) -> dict[int, list[Tokens]]:
+def _usage(calls: Any) -> dict[int, list[Tokens]]:
     """By run, of the first PRICED_CALLS of the recorded calls."""
     found: dict[int, list[Tokens]] = {}
     columns = ("run_id", "input_tokens", "output_tokens")
-    for pk, *tokens in _calls(runs).values_list(*columns)[:PRICED_CALLS]:
+    for pk, *tokens in calls.values_list(*columns)[:PRICED_CALLS]:
         found.setdefault(pk, []).append((tokens[0], tokens[1]))
     return found
 

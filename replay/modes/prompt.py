@@ -117,7 +117,8 @@ def _calls(lease: Lease) -> list[tuple[int, int]]:
     effects = statements.rows(Effect, ("id", "seq"), order="seq", **mine)
     named = plan["effects"]
     if named is None:
-        return [(pk, seq) for pk, seq in effects[: plan["total"]]]
+        left = {seq for note in plan.get("cannot_ask", ()) for seq in note["effects"]}
+        return [(pk, seq) for pk, seq in effects if seq not in left][: plan["total"]]
     wanted = set(named)
     return [(pk, seq) for pk, seq in effects if seq in wanted]
 

@@ -10,7 +10,14 @@ across APIs, and ``send`` has it done where it was not.
 """
 
 from replay.dialects import Note, Overrides
-from replay.providers.calls import Call, CannotAsk, build_call, recorded_prompt, target_api
+from replay.providers.calls import (
+    Call,
+    CannotAsk,
+    build_call,
+    recorded_prompt,
+    target_api,
+    why_not,
+)
 from replay.providers.catalog import BadModel, Provider, choose, providers_from_env
 from replay.providers.cross import worded
 from replay.providers.errors import ProviderError, next_wait
@@ -33,5 +40,6 @@ __all__ = [
     "recorded_prompt",
     "send",
     "target_api",
+    "why_not",
     "worded",
 ]

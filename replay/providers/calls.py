@@ -86,6 +86,28 @@ class Call:
             return json.dumps(self.body, separators=(",", ":")).encode()
 
 
+NO_CALL = "the effect is no model call"
+NO_REQUEST = "nothing was recorded of what it was asked"
+NO_MESSAGE = "no message was recorded of what it was asked"
+
+
+def why_not(record: Mapping[str, Any], wire: Mapping[str, Any] | None) -> str:
+    """Why a recorded call cannot be asked again; empty where it can, as far as it tells."""
+    sent = mapping(mapping(wire).get("request"))
+    if why := _lacks(record, sent):
+        return why
+    if sent and api_of(text(mapping(wire).get("url")), sent):
+        return ""
+    return "" if recorded_prompt(record).turns else NO_MESSAGE
+
+
+def _lacks(record: Mapping[str, Any], sent: Mapping[str, Any]) -> str:
+    kind = mapping(record.get("kind"))
+    if kind.get("effect") != "completion":
+        return NO_CALL
+    return "" if mapping(kind.get("request")) or sent else NO_REQUEST
+
+
 def build_call(
     record: Mapping[str, Any],
     wire: Mapping[str, Any] | None,
@@ -99,13 +121,13 @@ def build_call(
 
     ``record`` is the record of the effect log, ``wire`` its entry in the envelope, if it has one.
     ``prompt_of`` gives what ``recorded_prompt`` gives of the record, where that is at hand.
-    Raises ``CannotAsk`` for a record that is no completion.
+    Raises ``CannotAsk`` for a record that is no completion, or says nothing that was asked.
     """
     overrides = overrides or Overrides()
     request = mapping(mapping(record.get("kind")).get("request"))
     sent = mapping(mapping(wire).get("request"))
-    if mapping(record.get("kind")).get("effect") != "completion" or not (request or sent):
-        raise CannotAsk("the effect is no model call with a request")
+    if why := _lacks(record, sent):
+        raise CannotAsk(why)
     wire_api = api_of(text(mapping(wire).get("url")), sent) if sent else None
     origin = recorded_api(record.get("outcome")) or _turns_api(request)
     source = wire_api or (origin if origin in APIS else None)
@@ -115,6 +137,8 @@ def build_call(
         notes += _unknown(provider, target, body, mapping(wire))
         return _call(provider, target, "same", model, body, notes, wire)
     prompt = read_body(wire_api, sent) if wire_api else (prompt_of or recorded_prompt)(record)
+    if not prompt.turns:
+        raise CannotAsk(NO_MESSAGE)
     prompt = change_prompt(prompt, overrides)
     if source in (target, None):
         body, notes = _written(provider, target, prompt, model)
