@@ -224,7 +224,7 @@ class _Prompt:
         self.effects = [one for one in self.effects if one.seq not in self.unasked]
         if self.unasked and not self.effects:
             text = f"No chosen call can be asked again: {next(iter(self.unasked.values()))}."
-            self._error(askable.CODE, text, "run" if self.controls.effects is None else "effects")
+            self._error("cannot_ask", text, "run" if self.controls.effects is None else "effects")
 
     def _recorded_model(self) -> Candidate | None:
         """The one model that was recorded, where no other is asked for."""
