@@ -291,6 +291,8 @@ class ReplayEffect(Answered):
     calls_allowed = models.PositiveSmallIntegerField(default=0)
     interruptions = models.PositiveSmallIntegerField(default=0)
     asked_at = models.DateTimeField(null=True)
+    again_at = models.DateTimeField(null=True)
+    """When a call that was put off goes out again, if its replay may ask then."""
     samples = models.PositiveSmallIntegerField(default=1)
     """How often it is asked; of more than one each answer is a `ReplaySample`."""
     spread = models.JSONField(default=dict, blank=True)

@@ -59,6 +59,15 @@ _MISMATCH = _object(
         "explained": _FLAG,
     }
 )  # fmt: skip
+WAITS: Schema = {
+    "type": ["object", "null"],
+    "description": "What keeps it from asking its next call, and until when where that is known",
+    "properties": {
+        "code": {"type": "string", "enum": ["worker", "stopping", "place", "minute", "again"]},
+        "message": _TEXT,
+        "until": {"type": ["string", "null"], "format": "date-time"},
+    },
+}
 REPLAY = _object(
     {
         "id": _or_null("string"),
@@ -80,6 +89,7 @@ REPLAY = _object(
         "mismatch_count": _COUNT,
         "proof": {"type": ["object", "null"]},
         "states": _object(dict.fromkeys(CallState.values, _COUNT)),
+        "waits": WAITS,
         "calls": _COUNT,
         "usage": _USAGE,
         "original_usage": {"type": "object"},
@@ -141,6 +151,7 @@ ROW = _object(
         "calls": _COUNT,
         "calls_allowed": _COUNT,
         "interruptions": _COUNT,
+        "again_at": {"type": ["string", "null"], "format": "date-time"},
         "recorded": _SIDE,
         "replayed": _SIDE,
     }

@@ -15,6 +15,7 @@ from replay.models import Answered, CallState, Replay, ReplayEffect, ReplaySampl
 from replay.shown import readable
 from replay.start import Planned
 from replay.totals import TOKENS, so_far
+from replay.waiting import waits_for
 from runs.api.shapes import dollars
 from runs.models import Effect
 
@@ -34,6 +35,7 @@ def replay_shape(replay: Replay) -> dict[str, Any]:
         "mismatches": replay.mismatches,
         "proof": replay.proof,
         "states": _states(replay),
+        "waits": waits.as_json() if (waits := waits_for(replay)) else None,
         "attempt": replay.attempt,
     }
 
@@ -143,6 +145,7 @@ def row_shape(row: ReplayEffect) -> dict[str, Any]:
         "calls": row.calls,
         "calls_allowed": row.calls_allowed,
         "interruptions": row.interruptions,
+        "again_at": row.again_at if row.state == CallState.PENDING else None,
         "recorded": _recorded(row),
         "replayed": _replayed(row),
     }

@@ -14,12 +14,14 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from decimal import Decimal
 from functools import partial
 from typing import Any
 
 from django.conf import settings
 from django.db import DataError
+from django.utils import timezone
 
 from replay import results, rows
 from replay.comparison import answers
@@ -452,7 +454,8 @@ class _Asking:
         side = failed_side(error)
         told = {"error_code": side.code[:60], "error_text": clean(error.told)[:MESSAGE]}
         if wait is not None:
-            results.put_off(self.lease, row.pk, **told)
+            again = timezone.now() + timedelta(seconds=wait)
+            results.put_off(self.lease, row.pk, again_at=again, **told)
             if error.retry_after:  # the provider asks for rest, not this call alone
                 self.held_until = max(self.held_until, time.monotonic() + wait)
             heapq.heappush(self.waiting, (time.monotonic() + wait, row.seq, waiting))

@@ -103,12 +103,10 @@ class Gate:
         spent = self._budgets(row, estimate, now)
         if spent is not None:
             return spent
-        most = row.parallel
-        if most is not None and len(_flying(row.pk, now, most=most)) >= most:
+        if is_full(row, now):
             return self._wait_for_one_to_end()
-        if row.per_minute is not None:
-            for started_at in _lately(row.pk, now - WINDOW, nth=row.per_minute):
-                return Wait(max((started_at + WINDOW - now).total_seconds(), 0.01))
+        if (until := next_minute(row, now)) is not None:
+            return Wait(max((until - now).total_seconds(), 0.01))
         return None
 
     def _wait_for_one_to_end(self) -> Wait:
@@ -170,6 +168,20 @@ def _count(row: ProjectProvider, cost: Decimal, now: datetime) -> bool:
         return bool(statements.change(ProjectProvider, same, add=add))
     fresh = {"day": today, "day_spent": cost}
     return bool(statements.change(ProjectProvider, same, fresh, add={"admitted": 1}))
+
+
+def is_full(row: ProjectProvider, now: datetime) -> bool:
+    """Whether as many calls are in flight as a provider takes at once."""
+    most = row.parallel
+    return most is not None and len(_flying(row.pk, now, most=most)) >= most
+
+
+def next_minute(row: ProjectProvider, now: datetime) -> datetime | None:
+    """When a provider takes the next call; None where it had less than it takes in a minute."""
+    if row.per_minute is None:
+        return None
+    began = _lately(row.pk, now - WINDOW, nth=row.per_minute)
+    return next((started_at + WINDOW for started_at in began), None)
 
 
 @prepared

@@ -17,6 +17,7 @@ from replay.comparison.figures import Shift
 from replay.comparison.sides import Block, Piece
 from replay.models import Answered, Replay, ReplayEffect, ReplayMode, ReplaySample
 from replay.review.clusters import general
+from replay.waiting import asked_again
 from runs import display
 from runs.messages.loose import clean
 from runs.steps.timeline import lane_of
@@ -80,7 +81,7 @@ def class_tag(row: ReplayEffect | ReplaySample, is_over: bool = False) -> str:
 def _waits(row: ReplayEffect, is_over: bool) -> str:
     if is_over:
         return "no answer" if row.calls else "not asked"
-    return "waits to be asked again" if row.calls else "waits"
+    return asked_again(row) or ("waits to be asked again" if row.calls else "waits")
 
 
 def difference_tag(name: str) -> str:

@@ -31,6 +31,7 @@ from replay.review.models import Divergence
 from replay.rows import OPEN
 from replay.totals import left_to_ask, samples_so_far, so_far
 from replay.views.access import get_replay_or_404
+from replay.waiting import waits_for
 from runs.accounts.models import Role
 from runs.storage import segments
 from runs.strangers import told
@@ -102,6 +103,7 @@ def replay_detail(request: HttpRequest, slug: str, replay_id: str) -> HttpRespon
     if replay.is_final and replay.status != ReplayStatus.SUCCEEDED:
         context["left"] = left_to_ask(replay)
     context |= {"is_sampled": sampled, "progress": sampled or (replay.done, replay.total)}
+    context["waits"] = waits_for(replay)
     if target == "live":
         context["moved"] = _has_moved(replay, context["row"], request.GET.get("state"))
         status = STOP_POLLING if replay.is_final else 200
