@@ -224,7 +224,8 @@ def do(public_id: str) -> Lease | None:
     try:
         outcome = _outcome(lease)
         _note(lease.replay)
-        finish(lease, outcome)
+        if finish(lease, outcome):
+            _take_late(lease, outcome)
     except Lost:
         logger.warning("replay.lost", extra=names)
     except Stopped:
@@ -264,18 +265,30 @@ def finish(lease: Lease, outcome: Outcome) -> bool:
 
     A call that is still in flight then has nobody to wait for it: it is interrupted.
     """
-    columns = {
-        **outcome.columns,
-        "finished_at": timezone.now(),
-        "error_code": outcome.error_code,
-        "error_text": clean(outcome.error_text)[:MESSAGE],
-    }
-    ended = _end(lease, outcome.event, columns) or _end(lease, "settle", columns)
-    if ended and outcome.event != "succeed":  # then all is answered, and nothing in flight
-        results.interrupt_held(lease)
+    columns = {**_columns(outcome), "finished_at": timezone.now()}
+    if outcome.event == "succeed":  # all is answered, and nothing in flight
+        ended = _end(lease, outcome.event, columns) or _end(lease, "settle", columns)
+    else:
+        with bulk.turn():
+            ended = _end(lease, outcome.event, columns) or _end(lease, "settle", columns)
+            if ended:
+                results.interrupt_held(lease)
     if ended:
         cells.settle([lease.replay.pk])
     return ended
+
+
+def _columns(outcome: Outcome) -> dict[str, Any]:
+    text = clean(outcome.error_text)[:MESSAGE]
+    return {**outcome.columns, "error_code": outcome.error_code, "error_text": text}
+
+
+def _take_late(lease: Lease, outcome: Outcome) -> None:
+    """Sum up anew with each answer that came after the end, unless it is being asked again."""
+    for later in outcome.late:
+        _note(lease.replay)
+        if _held(lease).filter(status__in=FINAL).update(**_columns(later)):
+            cells.settle([lease.replay.pk])
 
 
 def _end(lease: Lease, event: str, columns: dict[str, Any]) -> bool:

@@ -122,11 +122,13 @@ def sample(
     together: dict[str, Any] | None,
     *,
     goes_on: bool = False,
+    is_late: bool = False,
 ) -> bool:
     """Store one of several answers; with the last the row has an answer, `together`. The round it
-    was asked in `goes_on` where more of it is to be told."""
+    was asked in `goes_on` where more of it is to be told; `is_late`: no more is asked."""
     columns = {"answered_at": timezone.now(), **columns}
-    event = "answer" if together is not None else "sample_beside" if goes_on else "sample"
+    event = "sample_late" if is_late else "sample_beside" if goes_on else "sample"
+    event = event if together is None else "answer"
     told = {"error_code": "", "error_text": "", **(together or {})}
     if together is not None:
         told["answered_at"] = columns["answered_at"]

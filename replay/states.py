@@ -29,7 +29,10 @@ REPLAY_MOVES = (
     Move("withdraw", ("queued", "planned"), "cancelled", "cancelled before a worker took it"),
     Move("ask_cancel", ("running",), "cancelling", "cancelled while running"),
     Move(
-        "settle", ("cancelling",), "cancelled", "the calls in flight have ended (or their worker)"
+        "settle",
+        ("cancelling",),
+        "cancelled",
+        "the calls in flight have ended, or had a moment to (or their worker is gone)",
     ),
     Move("take_back", ("running",), "queued", "its worker stopped or gave no sign of life"),
     Move("give_up", ("running",), "failed", "too many workers were lost on it"),
@@ -58,9 +61,20 @@ EFFECT_MOVES = (
         "in_flight",
         "one of several samples is stored, others asked with it are still in the air",
     ),
+    Move(
+        "sample_late",
+        ("interrupted",),
+        "interrupted",
+        "one of several samples is stored, after its replay was stopped",
+    ),
     Move("put_off", ("in_flight",), "pending", "429 or 5xx: asked again after a wait"),
     Move("refuse", ("in_flight", "pending", "interrupted"), "failed", "no further call is allowed"),
-    Move("interrupt", ("in_flight",), "interrupted", "the worker died during the call"),
+    Move(
+        "interrupt",
+        ("in_flight",),
+        "interrupted",
+        "its worker died or its replay was stopped during the call",
+    ),
     Move("renew", ("failed", "interrupted", "pending"), "pending", "somebody retries the replay"),
 )
 

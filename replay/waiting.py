@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from math import ceil
 from typing import Any
 
@@ -11,16 +11,17 @@ from django.conf import settings
 from django.db.models import Count, Max, Min, Q
 from django.utils import timezone
 
-from replay.models import CallState, ProjectProvider, Replay, ReplayEffect, ReplayMode, ReplayStatus
+from replay.models import CallState, Replay, ReplayEffect, ReplayMode, ReplayStatus
 from replay.project_providers import limits
+from replay.project_providers.models import ProjectProvider
 
 DUE = (CallState.PENDING.value, CallState.INTERRUPTED.value)
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """`code` is `worker`, `stopping`, `place`, `minute` or `again`; `until` is when it goes on, as
-    far as that is known."""
+    """`code` is `worker`, `place`, `minute`, `again`, `stopping`, or `late` of one that is stopped;
+    `until` is when that is over, as far as it is known."""
 
     code: str
     message: str
@@ -31,11 +32,13 @@ class Wait:
 
 
 def waits_for(replay: Replay) -> Wait | None:
-    """What keeps a replay from asking its next call; None where nothing does, or it is over."""
+    """What keeps a replay from asking its next call; None where nothing does, or all is over."""
     if replay.status == ReplayStatus.QUEUED:
         return Wait("worker", "waits for a worker")
     if replay.status == ReplayStatus.CANCELLING:
         return Wait("stopping", "stopping: calls in flight have a moment to end")
+    if replay.status == ReplayStatus.CANCELLED:
+        return _late(replay)
     if replay.status != ReplayStatus.RUNNING or replay.mode != ReplayMode.PROMPT:
         return None
     now = timezone.now()
@@ -49,6 +52,19 @@ def waits_for(replay: Replay) -> Wait | None:
     if due:  # only a provider that asks for rest keeps those that were not asked yet
         return None if calls["flying"] else _rests(replay, calls["last"], now)
     return _asked_again(replay, calls, now)
+
+
+def _late(replay: Replay) -> Wait | None:
+    """Whether calls that were in flight when it was stopped may still be answered."""
+    now, lasts = timezone.now(), timedelta(seconds=settings.REPLAY_CALL_TIMEOUT_SECONDS)
+    rows = ReplayEffect.objects.filter(replay=replay, state=CallState.INTERRUPTED)
+    found = rows.aggregate(count=Count("pk"), last=Max("asked_at"))
+    if not found["count"] or found["last"] + lasts <= now:
+        return None
+    until, calls = found["last"] + lasts, f"{found['count']:,} calls"
+    calls = "1 call" if found["count"] == 1 else calls
+    text = f"{calls} in flight may still be answered, for {_seconds(until, now)}; that is stored"
+    return Wait("late", text, until)
 
 
 def _calls(replay: Replay, now: datetime) -> dict[str, Any]:

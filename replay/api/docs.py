@@ -63,11 +63,12 @@ WAITS: Schema = {
     "type": ["object", "null"],
     "description": "What keeps it from asking its next call, and until when where that is known",
     "properties": {
-        "code": {"type": "string", "enum": ["worker", "stopping", "place", "minute", "again"]},
+        "code": {"type": "string", "enum": [
+            "worker", "place", "minute", "again", "stopping", "late"]},
         "message": _TEXT,
         "until": {"type": ["string", "null"], "format": "date-time"},
     },
-}
+}  # fmt: skip
 REPLAY = _object(
     {
         "id": _or_null("string"),

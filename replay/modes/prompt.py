@@ -33,8 +33,8 @@ from replay.dialects import Answer
 from replay.ignore_rules.keeping import rules_of
 from replay.ignore_rules.rule import of_effect
 from replay.lease import Lease, Stopped, stop
-from replay.models import MESSAGE, CallState, ReplayEffect, ReplaySample
-from replay.modes import samples
+from replay.models import MESSAGE, ReplayEffect, ReplaySample
+from replay.modes import late, planned, samples
 from replay.modes.air import Grounded
 from replay.modes.exchanged import exchanged, price
 from replay.modes.flights import Flights, Landed
@@ -56,9 +56,8 @@ from replay.questions import Controls
 from replay.recorded_calls import RecordedCall, recorded_call
 from replay.review import baselines
 from replay.wire import wire_of
-from runs import statements
 from runs.messages.loose import clean
-from runs.models import NAME, Effect, Family
+from runs.models import NAME
 from runs.refusals import Refused
 from runs.storage import segments
 from runs.usage import Usage
@@ -77,7 +76,7 @@ def run(lease: Lease) -> Outcome:
     except Refused as refusal:
         return _nobody_to_ask(lease, refusal)
     lease.beat(now=True)
-    results.open_like(lease, _row(lease), _calls(lease))
+    results.open_like(lease, planned.row_of(lease), planned.calls_of(lease))
     open_rows = rows.to_ask(replay.pk)
     if lease.attempt > 1 or any(row.attempt != lease.attempt for row in open_rows):
         results.take_over(lease)
@@ -88,7 +87,11 @@ def run(lease: Lease) -> Outcome:
         asking.drive()
     finally:
         asking.flights.end()
-    return asking.told(verdict(lease))
+    outcome = asking.told(verdict(lease))
+    if not asking.flights.count:
+        return outcome
+    later = late.after_the_end(lease, asking.flights, asking._land)
+    return replace(late.stopped(outcome), late=later)
 
 
 def _nobody_to_ask(lease: Lease, refusal: Refused) -> Outcome:
@@ -98,31 +101,6 @@ def _nobody_to_ask(lease: Lease, refusal: Refused) -> Outcome:
     outcome = verdict(lease)
     text = f"{refusal.message} {outcome.error_text}"
     return replace(outcome, error_code=refusal.code, error_text=text)
-
-
-def _row(lease: Lease) -> ReplayEffect:
-    """What all its rows are like: allowed as many requests as the plan says."""
-    times = Controls.of_json(lease.replay.controls).samples
-    return ReplayEffect(
-        replay=lease.replay,
-        state=CallState.PENDING,
-        attempt=lease.attempt,
-        samples=times,
-        calls_allowed=lease.replay.plan["calls"]["attempts_per_call"] * times,
-    )
-
-
-def _calls(lease: Lease) -> list[tuple[int, int]]:
-    """The calls of the plan, each as (key of its effect, its seq)."""
-    plan = lease.replay.plan
-    mine = {"run_id": lease.replay.run_id, "family": Family.COMPLETION.value}
-    effects = statements.rows(Effect, ("id", "seq"), order="seq", **mine)
-    named = plan["effects"]
-    if named is None:
-        left = {seq for note in plan.get("cannot_ask", ()) for seq in note["effects"]}
-        return [(pk, seq) for pk, seq in effects if seq not in left][: plan["total"]]
-    wanted = set(named)
-    return [(pk, seq) for pk, seq in effects if seq in wanted]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +163,7 @@ class _Asking:
         self.rules = rules_of(lease.replay.project_id)
         self.attempts = int(lease.replay.plan["calls"]["attempts_per_call"])
         self.waiting = [(0.0, row.seq, _Waiting(row)) for row in open_rows]
+        self.moment = late.Moment()
 
     def drive(self) -> None:
         while self.flights.count or (self.waiting and not self._is_settled()):
@@ -194,6 +173,8 @@ class _Asking:
                 self._wind_up()
             if self._is_settled():
                 self.flights.ground()
+            if self.moment.is_over(self.lease):
+                return
             while self.flights.has_room and self._is_due() and not self._is_settled():
                 if not self._launch_next():
                     break
@@ -432,7 +413,10 @@ class _Asking:
         if columns["cost"] is not None:
             waiting.cost = max(waiting.cost or columns["cost"], columns["cost"])
         goes_on = waiting.flying > 0 or waiting.failed is not None
-        stored = results.sample(self.lease, row.pk, number, columns, together, goes_on=goes_on)
+        is_late = self.moment.is_over(self.lease)
+        stored = results.sample(
+            self.lease, row.pk, number, columns, together, goes_on=goes_on, is_late=is_late
+        )
         if stored and together is None and not goes_on:
             waiting.rounds = 0
             heapq.heappush(self.waiting, (0.0, row.seq, waiting))

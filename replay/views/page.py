@@ -106,7 +106,7 @@ def replay_detail(request: HttpRequest, slug: str, replay_id: str) -> HttpRespon
     context["waits"] = waits_for(replay)
     if target == "live":
         context["moved"] = _has_moved(replay, context["row"], request.GET.get("state"))
-        status = STOP_POLLING if replay.is_final else 200
+        status = STOP_POLLING if replay.is_final and not context["waits"] else 200
         return render(request, "replay/replay_detail.html#news", context, status=status)
     context |= {"again": again(replay), **told(request.GET, PlaceForm.base_fields)}
     return render(request, "replay/replay_detail.html", context)
