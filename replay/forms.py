@@ -14,17 +14,21 @@ from django.http import QueryDict
 
 from replay import recording
 from replay.comparison.sides import Piece, changed_in
+from replay.dialects.bodies import name_of
 from replay.models import Replay
 from replay.overriding import ROLES, message_at, text_of
 from replay.plan import CHECKED_CALLS
 from replay.questions import read_question
 from replay.tried import system_text
+from replay.wire import wire_of
 from rewyn_sdk.facts import as_list, as_object, request_history
 from runs.models import Effect, Family, Run
 from runs.refusals import Mistakes, Refused
 
 NUMBERS = ("top_p", "max_tokens", "samples")
 SHOWN_MESSAGES = 60
+WIRE_BYTES = 2 * 1024 * 1024
+"""How much of recorded bodies and answers is read for the tools that a run offers."""
 _PLACE = re.compile(r"(\d{1,9}):(\d{1,9})", re.ASCII)
 _RANGE = re.compile(r"(\d{1,9})(?:\s*[-–]\s*(\d{1,9}))?")
 
@@ -62,8 +66,13 @@ def recorded(run: Run) -> Recorded:
         models=list(dict.fromkeys(_model(call) for call in calls)),
         tools=sorted(Counter(tools).items()),
     )
+    size = 0
     for call in calls[:CHECKED_CALLS]:
-        _add_request(told, call.seq, recording.record(call).value or {})
+        record = recording.record(call).value or {}
+        _add_request(told, call.seq, record)
+        size += call.wire_length or 0
+        wire = wire_of(call) if size <= WIRE_BYTES else None
+        told.offered += [name for name in _offered(record, wire) if name not in told.offered]
     return told
 
 
@@ -86,13 +95,14 @@ def _add_request(told: Recorded, seq: int, record: dict[str, Any]) -> None:
     for value, known in ((top_p, told.top_ps), (request.get("max_tokens"), told.limits)):
         if isinstance(value, int | float) and value not in known:
             known.append(value)
-    told.offered += [name for name in _offered(request) if name not in told.offered]
 
 
-def _offered(request: dict[str, Any]) -> list[str]:
-    """The names of the tools that a request offers."""
-    names = (as_object(tool).get("name") for tool in as_list(request.get("tools")))
-    return list(dict.fromkeys(name for name in names if isinstance(name, str) and name))
+def _offered(record: dict[str, Any], wire: dict[str, Any] | None) -> list[str]:
+    """The names of the tools that a call offers, those that only its recorded body has too: what
+    the provider runs stands there."""
+    asked = as_object(record.get("kind")).get("request"), as_object(wire).get("request")
+    tools = (tool for one in asked for tool in as_list(as_object(one).get("tools")))
+    return list(dict.fromkeys(filter(None, map(name_of, map(as_object, tools)))))
 
 
 def offered_in(runs: Sequence[Run]) -> list[str]:
@@ -102,8 +112,7 @@ def offered_in(runs: Sequence[Run]) -> list[str]:
     keys = first.annotate(call=Subquery(calls.values("pk")[:1])).values("call")
     names: dict[str, None] = {}
     for call in Effect.objects.filter(pk__in=keys).order_by("pk"):
-        kind = as_object((recording.record(call).value or {}).get("kind"))
-        names |= dict.fromkeys(_offered(as_object(kind.get("request"))))
+        names |= dict.fromkeys(_offered(recording.record(call).value or {}, wire_of(call)))
     return list(names)
 
 
@@ -118,39 +127,21 @@ def _add_messages(told: Recorded, seq: int, history: list[Any]) -> None:
             told.roles[f"{seq}:{index}"] = str(role)
 
 
-class ReplayForm:
-    """Reads the controls; `question` is None where `errors` name what is wrong."""
+class MessageControl:
+    """The control that rewords one message, of a replay's form and of an experiment's: there `run`
+    is the first, and None where nothing of the runs is looked at."""
 
-    def __init__(self, run: Run, given: QueryDict, known: Recorded) -> None:
-        self.run, self.known = run, known
-        self.models = [model.strip() for model in given.getlist("model") if model.strip()]
-        self.temperature = given.get("temperature", "").strip()
-        self.system = unix(given.get("system", known.system))
-        self.calls = given.get("calls", "all")
-        self.start_at = given.get("from", "").strip()
-        self.effects = given.get("effects", "").strip()
-        self.strict = given.get("strict") == "1"
-        self.top_p = given.get("top_p", "").strip()
-        self.max_tokens = given.get("max_tokens", "").strip()
-        self.samples = given.get("samples", "").strip()
-        self.tools_off = [name for name in given.getlist("tool_off") if name]
-        self.dangling = given.get("dangling", "")
-        self.dangling_result = unix(given.get("dangling_result", ""))
-        self.seen = given.get("seen", "")
-        """Of a POST: how many calls the plan had that was accepted."""
+    run: Run | None
+    known: Recorded
+
+    def read_message(self, given: QueryDict) -> None:
         self.message = self._place(given.get("message", ""))
         self.message_was = unix(self.known.messages.get(self.message, ""))
         # Another message was chosen than the one the text belongs to: it begins as recorded.
         same = given.get("message_of", self.message) == self.message
         self.chooses_message = not same or ("message_of" in given) != bool(self.message_was)
-        self.chooses_dangling = (self.dangling == "supply") != ("dangling_result" in given)
-        self.message_text = unix(given.get("message_text", "")) if same else ""
-        self.message_text = self.message_text or self.message_was
-        mistakes = Mistakes()
-        self.question = mistakes.read(None, read_question, self._body(mistakes))
-        self.errors = mistakes.found
-        if self.errors:
-            self.question = None
+        text = unix(given.get("message_text", "")) if same else ""
+        self.message_text = text or self.message_was
 
     def _place(self, asked: str) -> str:
         """The message that is asked for, by the place it has in the list to choose from: another
@@ -158,6 +149,8 @@ class ReplayForm:
         match = _PLACE.fullmatch(asked)
         if match is None or asked in self.known.messages:
             return asked if match else ""
+        if self.run is None:
+            return asked
         role, text = message_at(self.run, int(match[1]), int(match[2]))
         if not text:
             return asked
@@ -166,15 +159,6 @@ class ReplayForm:
                 return place
         self.known.messages[asked], self.known.roles[asked] = text, role
         return asked
-
-    @property
-    def replaces_system(self) -> bool:
-        return self.system != self.known.system
-
-    @property
-    def system_change(self) -> tuple[Piece, ...]:
-        """The recorded system text (of several the first) with the change in it."""
-        return changed_in(self.known.system, self.system) if self.replaces_system else ()
 
     @property
     def message_change(self) -> tuple[Piece, ...]:
@@ -194,6 +178,54 @@ class ReplayForm:
         return named
 
     @property
+    def message_asked(self) -> dict[str, Any]:
+        effect, index = self.message.split(":")
+        return {"effect": int(effect), "index": int(index), "text": self.message_text}
+
+    def message_inputs(self) -> list[tuple[str, str]]:
+        if not self.replaces_message:
+            return []
+        return [("message", self.message), ("message_text", self.message_text)]
+
+
+class ReplayForm(MessageControl):
+    """Reads the controls; `question` is None where `errors` name what is wrong."""
+
+    def __init__(self, run: Run, given: QueryDict, known: Recorded) -> None:
+        self.run, self.run_id, self.known = run, run.external_id, known
+        self.models = [model.strip() for model in given.getlist("model") if model.strip()]
+        self.temperature = given.get("temperature", "").strip()
+        self.system = unix(given.get("system", known.system))
+        self.calls = given.get("calls", "all")
+        self.start_at = given.get("from", "").strip()
+        self.effects = given.get("effects", "").strip()
+        self.strict = given.get("strict") == "1"
+        self.top_p = given.get("top_p", "").strip()
+        self.max_tokens = given.get("max_tokens", "").strip()
+        self.samples = given.get("samples", "").strip()
+        self.tools_off = [name for name in given.getlist("tool_off") if name]
+        self.dangling = given.get("dangling", "")
+        self.dangling_result = unix(given.get("dangling_result", ""))
+        self.seen = given.get("seen", "")
+        """Of a POST: how many calls the plan had that was accepted."""
+        self.read_message(given)
+        self.chooses_dangling = (self.dangling == "supply") != ("dangling_result" in given)
+        mistakes = Mistakes()
+        self.question = mistakes.read(None, read_question, self._body(mistakes))
+        self.errors = mistakes.found
+        if self.errors:
+            self.question = None
+
+    @property
+    def replaces_system(self) -> bool:
+        return self.system != self.known.system
+
+    @property
+    def system_change(self) -> tuple[Piece, ...]:
+        """The recorded system text (of several the first) with the change in it."""
+        return changed_in(self.known.system, self.system) if self.replaces_system else ()
+
+    @property
     def tool_choices(self) -> list[str]:
         """The tools that can be switched off, and those that are and were not on."""
         return list(dict.fromkeys((*self.known.offered, *self.tools_off)))
@@ -208,8 +240,7 @@ class ReplayForm:
         pairs += [("effects", self.effects)] if self.calls == "choose" else []
         pairs += [(name, getattr(self, name)) for name in NUMBERS if getattr(self, name)]
         pairs += [("tool_off", name) for name in self.tools_off]
-        if self.replaces_message:
-            pairs += [("message", self.message), ("message_text", self.message_text)]
+        pairs += self.message_inputs()
         pairs += [("dangling", self.dangling)] if self.dangling else []
         pairs += [("dangling_result", self.dangling_result)] if self._supplies else []
         return pairs + ([("strict", "1")] if self.strict else [])
@@ -217,7 +248,7 @@ class ReplayForm:
     def _body(self, mistakes: Mistakes) -> dict[str, Any]:
         """What the API would be sent; what cannot be written as that is left out, and told."""
         read = mistakes.read
-        body: dict[str, Any] = {"run": self.run.external_id, "strict": self.strict}
+        body: dict[str, Any] = {"run": self.run_id, "strict": self.strict}
         if self.models:
             body["models"] = self.models
         if self.temperature:
@@ -234,7 +265,7 @@ class ReplayForm:
         if self.tools_off:
             body["tools_off"] = self.tools_off
         if self.replaces_message:
-            body["message"] = self._message()
+            body["message"] = self.message_asked
         if self.dangling == "drop":
             body["dangling"] = "drop"
         elif self._supplies:
@@ -248,10 +279,6 @@ class ReplayForm:
     @property
     def _supplies(self) -> bool:
         return self.dangling == "supply" and bool(self.dangling_result)
-
-    def _message(self) -> dict[str, Any]:
-        effect, index = self.message.split(":")
-        return {"effect": int(effect), "index": int(index), "text": self.message_text}
 
     def _effects(self) -> list[int]:
         if self.calls == "from":

@@ -106,13 +106,18 @@ def without_tools(body: dict[str, Any], off: frozenset[str]) -> set[str]:
 _PLAIN = ("function", "custom", "tool")
 
 
+def name_of(tool: Mapping[str, Any]) -> str:
+    """What a person calls a tool: by its name, or by its type where it has none."""
+    own = mapping(tool.get("function")).get("name") or mapping(tool.get("custom")).get("name")
+    kind = text(tool.get("type"))
+    return text(own or tool.get("name")) or ("" if kind in _PLAIN else kind)
+
+
 def names_of(tool: Mapping[str, Any]) -> set[str]:
     """What a tool, or the choice of one, may be called by on any of the three APIs: its name, and
     one the provider runs by its type, too (Anthropic's have both)."""
-    own = mapping(tool.get("function")).get("name") or mapping(tool.get("custom")).get("name")
     kind = text(tool.get("type"))
-    names = {text(own or tool.get("name")), "" if kind in _PLAIN else kind}
-    return names - {""}
+    return {name_of(tool), "" if kind in _PLAIN else kind} - {""}
 
 
 def open_call_ids(body: Mapping[str, Any]) -> list[str]:

@@ -9,15 +9,21 @@ from django.http import QueryDict
 
 from replay.experiments.asked import Wanted, read_candidates, read_name
 from replay.experiments.gate import MAX_RATIO, Gate, read_gate
-from replay.forms import number_of, unix, whole_of
+from replay.forms import MessageControl, Recorded, number_of, unix, whole_of
 from replay.questions import RECORDED
+from runs.models import Run
 from runs.refusals import Mistakes, Refused
 
 
-class ExperimentForm:
-    """Reads the controls; `errors` name what is wrong, and then there are no candidates."""
+class ExperimentForm(MessageControl):
+    """Reads the controls; `errors` name what is wrong, and then there are no candidates. A message
+    to reword is chosen of the first `run`, of which `known` tells."""
 
-    def __init__(self, given: QueryDict) -> None:
+    def __init__(
+        self, given: QueryDict, run: Run | None = None, known: Recorded | None = None
+    ) -> None:
+        self.run, self.known = run, known or Recorded()
+        self.read_message(given)
         self.models = [model.strip() for model in given.getlist("model") if model.strip()]
         self.temperature = given.get("temperature", "").strip()
         self.top_p = given.get("top_p", "").strip()
@@ -64,6 +70,8 @@ class ExperimentForm:
             asked["samples"] = read(None, whole_of, self.samples, "samples", "number of samples")
         if self.tools_off:
             asked["tools_off"] = self.tools_off
+        if self.replaces_message:
+            asked["message"] = self.message_asked
         return {**asked, "system": self.system} if self.system else asked
 
     def _gate(self, mistakes: Mistakes) -> dict[str, Any]:
@@ -98,6 +106,7 @@ class ExperimentForm:
                  "max_cost")  # fmt: skip
         pairs += [(name, getattr(self, name)) for name in texts if getattr(self, name)]
         pairs += [("tool_off", name) for name in self.tools_off]
+        pairs += self.message_inputs()
         return pairs + ([("no_errors", "1")] if self.no_errors else [])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
@@ -17,7 +17,7 @@ from replay.experiments.form import ExperimentForm
 from replay.experiments.models import Dataset
 from replay.experiments.opening import add, start
 from replay.experiments.reading import dataset_named, dataset_of, not_there, runs_in, runs_there
-from replay.forms import beside, offered_in
+from replay.forms import beside, offered_in, recorded
 from replay.jobs import Asker
 from replay.project_providers.catalog import catalog_of
 from replay.start import hold_to
@@ -28,7 +28,8 @@ from runs.accounts.models import Project, Role
 from runs.models import Effect, Family, Run
 from runs.refusals import Refused, SeveralRefused
 
-OF_CANDIDATES = ("models", "temperature", "top_p", "max_tokens", "samples", "system", "tools_off")
+OF_CANDIDATES = ("models", "temperature", "top_p", "max_tokens", "samples", "system", "message",
+                 "tools_off")  # fmt: skip
 OF_EXPERIMENT = ("name", "min_same", "max_cost")
 """Controls beside each of which the form has room for what is wrong with it."""
 TITLES, NAMES = 8, 50
@@ -44,7 +45,7 @@ def new_experiment(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_project_or_404(request, slug, Role.MEMBER)
     given = request.POST if request.method == "POST" else request.GET
     dataset, runs, missing = _chosen(project, given.get("dataset", ""), given.getlist("run"))
-    form = ExperimentForm(given)
+    form = _form(given, runs)
     if missing:
         messages.warning(request, f"{not_there(missing)} What is not there is left out.")
     elif request.method == "POST":
@@ -64,6 +65,12 @@ def new_experiment(request: HttpRequest, slug: str) -> HttpResponse:
     return _shown(request, project, form, runs, said_of_it)
 
 
+def _form(given: QueryDict, runs: Sequence[Run]) -> ExperimentForm:
+    """The form of runs; a message to reword is shown as the first that has a model call says it."""
+    first = next((run for run in runs if run.model_count), None)
+    return ExperimentForm(given, first, recorded(first) if first else None)
+
+
 def _not_kept(project: Project, name: str, runs: Sequence[Run]) -> str:
     """Why the runs could not be kept as a dataset of this name."""
     return datasets.problem_of(dataset_named(project, name), name, runs)
@@ -75,7 +82,7 @@ def more_candidates(request: HttpRequest, slug: str, experiment_id: str) -> Http
     experiment = get_experiment_or_404(request, slug, experiment_id, Role.MEMBER)
     rows = experiment.rows.filter(run__deleted_at=None).select_related("run").order_by("place")
     runs = [row.run for row in rows]
-    form = ExperimentForm(request.POST if request.method == "POST" else request.GET)
+    form = _form(request.POST if request.method == "POST" else request.GET, runs)
     if request.method == "POST":
         try:
             plan = planning.make(experiment.project, runs, _candidates(form))
@@ -145,18 +152,19 @@ def _shown(
         "refusals": refusals,
         "wrong": beside(wrong),
         "controls": OF_CANDIDATES + (() if "experiment" in more else OF_EXPERIMENT),
+        "swaps_message": form.chooses_message,
         "can_start": plan is not None and not plan.errors and not refusals,
         **more,
     }
     status = 422 if request.method == "POST" else 200
     if request.headers.get("HX-Request") and request.headers.get("HX-Target") == "plan":
         return render(request, f"{TEMPLATE}#answer", context, status=status)
-    recorded = _recorded_models(runs)
+    used = _recorded_models(runs)
     context |= {
-        "recorded": recorded,
+        "recorded": used,
         "tool_choices": list(dict.fromkeys((*offered_in(runs[:TOOLS_OF]), *form.tools_off))),
         "tools_of": min(len(runs), TOOLS_OF),
-        "suggested": suggested(project, catalog_of(project.pk), recorded),
+        "suggested": suggested(project, catalog_of(project.pk), used),
         "datasets": project.datasets.order_by("-pk").values_list("name", flat=True)[:NAMES],
     }
     return render(request, TEMPLATE, context, status=status)
