@@ -59,7 +59,7 @@ def _late(replay: Replay) -> Wait | None:
     now, lasts = timezone.now(), timedelta(seconds=settings.REPLAY_CALL_TIMEOUT_SECONDS)
     rows = ReplayEffect.objects.filter(replay=replay, state=CallState.INTERRUPTED)
     found = rows.aggregate(count=Count("pk"), last=Max("asked_at"))
-    if not found["count"] or found["last"] + lasts <= now:
+    if found["last"] is None or found["last"] + lasts <= now:
         return None
     until, calls = found["last"] + lasts, f"{found['count']:,} calls"
     calls = "1 call" if found["count"] == 1 else calls

@@ -100,3 +100,23 @@ def test_a_form_keeps_what_is_in_it_while_its_runs_are_kept(page: Page) -> None:
             expect(page.get_by_text("dataset Refunds")).to_be_visible()
             page.go_back()
     expect(page.get_by_text("Added 0 runs to “Refunds”.")).to_be_visible()
+
+
+def test_a_message_of_the_runs_is_reworded_in_the_form(page: Page) -> None:
+    page.goto("/p/acme/runs")
+    page.locator("[data-pick-all]").check()
+    page.get_by_role("button", name="Replay…").click()
+    page.wait_for_url("**/experiments/new?*")
+    page.locator("#model-0").fill("openai:a")
+    expect(page.locator("#plan")).to_contain_text("3 × 1", timeout=15_000)
+    page.locator("#message").select_option(index=1)
+    words, hint = page.locator("textarea[name=message_text]"), page.locator("#message-hint")
+    expect(hint).to_contain_text("as recorded in")
+    words.fill("Hail?")
+    expect(hint).to_contain_text("of each run, the message at this place")
+    expect(hint.locator("ins")).to_have_text("Hail?")
+    expect(words).to_have_value("Hail?")
+    page.locator("#go").click()
+    page.wait_for_url("**/experiments/ex_*")
+    said = {one.controls["message"]["text"] for one in Replay.objects.all()}
+    assert said == {"Hail?"}
