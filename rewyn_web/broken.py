@@ -3,11 +3,15 @@ and for the API its one error shape."""
 
 from __future__ import annotations
 
+import sys
+
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.template.loader import render_to_string
 from django.views import defaults
 
-from runs.api.errors import body
+from runs.api.errors import LATER, body, unavailable
+from runs.unable import why_not_taken
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -21,8 +25,19 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Nothing about what broke but that it did."""
+    """Nothing about what broke but that it did; a database that takes nothing is told as that."""
+    error = sys.exception()
+    if error and (why := why_not_taken(error)):
+        return _not_taken(request, why)
     if not request.path.startswith("/api/"):
         return defaults.server_error(request)
     said = body("internal", "Something broke on the server; it is in the server's log.")
     return JsonResponse(said, status=500)
+
+
+def _not_taken(request: HttpRequest, why: str) -> HttpResponse:
+    if request.path.startswith("/api/"):
+        return JsonResponse(unavailable(why), status=503, headers=LATER)
+    context = {"why": why, "reads": request.method in ("GET", "HEAD")}
+    # Without what each page's frame asks the database for.
+    return HttpResponse(render_to_string("503.html", context), status=503, headers=LATER)

@@ -71,5 +71,6 @@ def get_effect_or_404(run: Run, seq: int) -> Effect:
 
 def _remember(request: HttpRequest, slug: str) -> None:
     session = getattr(request, "session", None)
-    if session is not None and session.get(LAST_PROJECT) != slug:
+    looks = request.method in ("GET", "HEAD")  # what was sent is not to fail by this note
+    if looks and session is not None and session.get(LAST_PROJECT) != slug:
         session[LAST_PROJECT] = slug

@@ -17,7 +17,14 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from django.db import DEFAULT_DB_ALIAS, connection, connections, models, transaction
+from django.db import (
+    DEFAULT_DB_ALIAS,
+    OperationalError,
+    connection,
+    connections,
+    models,
+    transaction,
+)
 from django.db.models.expressions import Col
 
 from runs.storage.hashes import HashField
@@ -72,7 +79,10 @@ def _writing_alone() -> Iterator[None]:
         yield
         return
     path = f"{connection.settings_dict['NAME']}-turn"
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:  # as the database itself says it
+        raise OperationalError(f"{path}: {error.strerror}") from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
         _mine.turn = True

@@ -22,6 +22,7 @@ from runs import bulk
 from runs.messages.loose import clean, one_line
 from runs.models import Effect, Run
 from runs.storage import segments
+from runs.unable import where_it_can
 
 VERSION = 3
 """Of the rules below: what was kept under other rules is made anew."""
@@ -120,7 +121,7 @@ def _state(run: Run) -> str:
 def _keep(a: Run, b: Run, state: str, rows: list[Row]) -> None:
     data = segments.compress(orjson.dumps([tuple(row) for row in rows]))
     kept = RunComparison(a=a, b=b, state=state, rows=data, created_at=timezone.now())
-    with bulk.turn():
+    with where_it_can(), bulk.turn():
         RunComparison.objects.bulk_create(
             [kept],
             update_conflicts=True,

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from runs.accounts.models import ApiKey, Project, Scope, User
+from runs.unable import where_it_can
 
 PREFIX = "rw_"
 
@@ -112,5 +113,6 @@ def _load(mark: str) -> KeyPrincipal | None:
     row = ApiKey.objects.live().filter(digest=mark).first()
     if row is None:
         return None
-    ApiKey.objects.filter(pk=row.pk).update(last_used_at=timezone.now())
+    with where_it_can():
+        ApiKey.objects.filter(pk=row.pk).update(last_used_at=timezone.now())
     return KeyPrincipal(row.pk, row.project_id, Scope(row.scope), row.expires_at)

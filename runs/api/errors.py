@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.db import InterfaceError, OperationalError
 from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.response import Response
 
 from runs.accounts.models import Project
 from runs.refusals import Refused
+from runs.unable import why_not_taken
 
 DRF_CODES = {
     "not_authenticated": "unauthenticated",
@@ -60,6 +60,13 @@ def body(code: str, message: str, field: str | None = None, **extra: Any) -> dic
     return {"error": {"code": code, "message": message, "field": field, **extra}}
 
 
+LATER = {"Retry-After": "5"}
+
+
+def unavailable(why: str) -> dict[str, Any]:
+    return body("unavailable", f"{why}; nothing of this was stored. Send it again later.")
+
+
 def handle(error: Exception, context: dict[str, Any]) -> Response | None:
     """DRF's exception handler: every known error in the one shape; others stay errors."""
     if isinstance(error, ApiError):
@@ -77,12 +84,8 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
         return _from_drf(exceptions.AuthenticationFailed("This key's project is removed."))
     if isinstance(error, PermissionDenied):
         return Response(body("forbidden", str(error) or "Not allowed."), status=403)
-    if isinstance(error, OperationalError | InterfaceError):
-        return Response(
-            body("unavailable", "The database cannot take this now; send it again."),
-            status=503,
-            headers={"Retry-After": "5"},
-        )
+    if why := why_not_taken(error):
+        return Response(unavailable(why), status=503, headers=LATER)
     if isinstance(error, exceptions.ValidationError):
         field, message = first_problem(error.detail)
         return Response(body("invalid", message, field), status=422)

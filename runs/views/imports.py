@@ -9,7 +9,6 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
-from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -23,6 +22,7 @@ from runs.ingest.outcome import Outcome
 from runs.messages.loose import plural
 from runs.models import NAME
 from runs.refusals import Refused, Rejected
+from runs.unable import why_not_taken
 
 REJECTED_SHOWN = 20
 
@@ -85,8 +85,11 @@ def _take(
             yield _told(project, name, ingest.accept_log(project, file.read(), **names))
         except Refused as refused:
             yield FileOutcome(name, "bad", f"not taken: {refused.message}")
-        except OperationalError:
-            yield FileOutcome(name, "bad", "not taken: the database is busy or away; send it again")
+        except Exception as error:
+            why = why_not_taken(error)
+            if why is None:
+                raise
+            yield FileOutcome(name, "bad", f"not taken: {why[0].lower()}{why[1:]}; send it again")
 
 
 def _told(project: Project, name: str, outcome: Outcome) -> FileOutcome:
