@@ -5,13 +5,12 @@ Every mistake is a `Refused` with a code and the field at fault; all of them are
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from runs.messages.loose import clean
-from runs.refusals import Mistakes, Refused
+from runs.refusals import Mistakes, Refused, not_longer, not_unkept
 
 MODES = ("reconstruct", "prompt", "execute")
 FIELDS = frozenset(
@@ -31,7 +30,6 @@ MAX_TOOLS_OFF = 500
 MAX_SAMPLES = 20
 OVERRIDES = ("temperature", "system", "top_p", "max_tokens", "message", "tools_off")
 """The fields that change what is asked, beside the model and how calls without results go out."""
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,15 +189,11 @@ def _mode(body: dict[str, Any], candidates: tuple[Candidate, ...], controls: Con
 
 
 def _run(value: Any) -> str:
-    if isinstance(value, str) and len(value) > MAX_NAME:
-        raise Refused("invalid", f"A run's id has at most {MAX_NAME} characters.", field="run")
-    if not isinstance(value, str) or not _is_name(value):
+    if not isinstance(value, str) or not value:
         raise Refused("invalid", "Name the run by its id.", field="run")
+    not_longer(value, MAX_NAME, "run", "A run's id")
+    not_unkept(value, "run")
     return value
-
-
-def _is_name(text: str) -> bool:
-    return 0 < len(text) <= MAX_NAME and not _UNSTORABLE.search(text)
 
 
 def _candidates(body: dict[str, Any]) -> tuple[Candidate, ...]:
@@ -220,10 +214,10 @@ def _candidates(body: dict[str, Any]) -> tuple[Candidate, ...]:
 def read_candidate(text: Any, name: str = "models") -> Candidate:
     """`provider:model`; the model may hold colons of its own."""
     provider, colon, model = text.partition(":") if isinstance(text, str) else ("", "", "")
-    if isinstance(text, str) and len(text) > MAX_NAME:
-        said = f"A model, its provider in front, has at most {MAX_NAME} characters."
-        raise Refused("invalid", said, field=name)
-    if not (colon and provider and model.strip()) or _UNSTORABLE.search(text):
+    if isinstance(text, str):
+        not_longer(text, MAX_NAME, name, "A model, its provider in front,")
+        not_unkept(text, name)
+    if not (colon and provider and model.strip()):
         given = f", not “{clean(text[:SHOWN_NAME])}”" if isinstance(text, str) and text else ""
         raise Refused("invalid", f"A model is written as `provider:model`{given}.", field=name)
     return Candidate(provider.strip(), model.strip())
@@ -281,11 +275,10 @@ def _message(value: Any) -> Message | None:
 def _words(value: Any, field: str) -> str | None:
     if value is None:
         return None
-    if not isinstance(value, str) or len(value) > MAX_SYSTEM:
-        text = f"Send a text of at most {MAX_SYSTEM:,} characters."
-        raise Refused("invalid", text, field=field)
-    if _UNSTORABLE.search(value):
-        raise Refused("invalid", "The text holds NUL or half a character.", field=field)
+    if not isinstance(value, str):
+        raise Refused("invalid", "Send a text.", field=field)
+    not_longer(value, MAX_SYSTEM, field, "This text")
+    not_unkept(value, field)
     return value
 
 
@@ -293,11 +286,11 @@ def _tools_off(value: Any) -> tuple[str, ...]:
     if value is None:
         return ()
     listed = value if isinstance(value, list) else [None]
-    if any(isinstance(one, str) and len(one) > MAX_NAME for one in listed):
-        text = f"A tool's name has at most {MAX_NAME} characters."
-        raise Refused("invalid", text, field="tools_off")
-    if not all(isinstance(one, str) and _is_name(one) for one in listed):
+    if not all(isinstance(one, str) and one for one in listed):
         raise Refused("invalid", "Send the names of the tools to switch off.", field="tools_off")
+    for one in value:
+        not_longer(one, MAX_NAME, "tools_off", "A tool's name")
+        not_unkept(one, "tools_off")
     if len(value) > MAX_TOOLS_OFF:
         text = f"At most {MAX_TOOLS_OFF} tools to switch off."
         raise Refused("too_many", text, field="tools_off", limit=MAX_TOOLS_OFF)

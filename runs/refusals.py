@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from runs.messages.loose import clean
+
+_UNKEPT = re.compile("[\x00\ud800-\udfff]")
+"""What no text column takes. In a recording it is kept, and shown as a picture; typed it is no
+text."""
 
 Read = TypeVar("Read")
 Instead = TypeVar("Instead")
@@ -39,7 +44,10 @@ class SeveralRefused(Refused):
     def __init__(self, refusals: Iterable[Refused]) -> None:
         known = {(one.code, one.message, one.field): one for r in refusals for one in r.each}
         first, *_ = self._each = tuple(known.values())
-        told = [dict(zip(("code", "message", "field"), mark, strict=True)) for mark in known]
+        told = [
+            {"code": code, "message": message, "field": field, **one.extra}
+            for (code, message, field), one in known.items()
+        ]
         super().__init__(first.code, first.message, first.field, **first.extra, errors=told)
 
     @property
@@ -73,13 +81,44 @@ class ItemRefused(Refused):
     """One record is refused; its neighbours are not."""
 
 
+def not_longer(text: str, limit: int, field: str, what: str) -> None:
+    """Raises Refused for a text of more than so many characters; `what` is what it is."""
+    if len(text) > limit:
+        raise Refused("too_long", _too_long(text, limit, what), field, limit=limit)
+
+
+def not_unkept(text: str, field: str) -> None:
+    """Raises Refused for what somebody typed that no database keeps."""
+    if _UNKEPT.search(text):
+        raise Refused("invalid", UNKEPT, field)
+
+
+UNKEPT = "This holds NUL or half a character, which no text has."
+
+
+def _too_long(text: str, limit: int, what: str) -> str:
+    return f"{what} has at most {limit:,} characters; this has {len(text):,}."
+
+
 class BadMember(ValueError):
     """Something that cannot be kept: the member at fault and why, with the limit that was passed
     where there is too much of it."""
 
-    def __init__(self, member: str, message: str, limit: int | None = None) -> None:
+    def __init__(
+        self, member: str, message: str, limit: int | None = None, code: str = "too_many"
+    ) -> None:
         super().__init__(message)
-        self.member, self.message, self.limit = member, message, limit
+        self.member, self.message, self.limit, self.code = member, message, limit, code
+
+    @classmethod
+    def of_longer(cls, text: str, limit: int, member: str, what: str) -> None:
+        """As `not_longer`."""
+        if len(text) > limit:
+            raise cls(member, _too_long(text, limit, what), limit, "too_long")
+
+    def within(self, place: str) -> Self:
+        """The same of a thing that stands at a place."""
+        return type(self)(f"{place}.{self.member}", self.message, self.limit, self.code)
 
     @classmethod
     def of_unknown(cls, sent: Iterable[object], known: Collection[str], thing: str) -> None:
@@ -92,7 +131,7 @@ class BadMember(ValueError):
         """The same of a request."""
         if self.limit is None:
             return Refused("invalid", self.message, self.member)
-        return Refused("too_many", self.message, self.member, limit=self.limit)
+        return Refused(self.code, self.message, self.member, limit=self.limit)
 
 
 @dataclass(frozen=True, slots=True)

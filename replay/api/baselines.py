@@ -82,10 +82,7 @@ def _reason(request: Request) -> str:
     reason = sent.get("reason")
     if reason is not None and not isinstance(reason, str):
         raise Refused("invalid", "`reason` is a text.", "reason")
-    try:
-        return deciding.checked_reason(reason or "")
-    except deciding.Unruly as problem:
-        raise Refused("invalid", str(problem), "reason") from None
+    return deciding.checked_reason(reason or "")
 
 
 # --- Shown -------------------------------------------------------------------------------------

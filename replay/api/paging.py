@@ -8,9 +8,10 @@ from typing import Generic, TypeVar
 from django.db.models import Model, QuerySet
 from rest_framework.request import Request
 
-from runs.refusals import Refused
+from runs.refusals import Refused, not_longer, not_unkept
 
 MAX_BIGINT = 2**63 - 1
+MAX_WORD = 200
 M = TypeVar("M", bound=Model)
 _ON, _OFF = {"1", "true", "yes"}, {"0", "false", "no"}
 
@@ -55,6 +56,7 @@ def flag(request: Request, name: str) -> bool:
 def word(request: Request, name: str) -> str | None:
     """A text from the query string that a database can be asked for."""
     text = request.query_params.get(name)
-    if text is not None and ("\x00" in text or len(text) > 200):
-        raise Refused("invalid", f"`{name}` cannot be that.", field=name)
+    if text is not None:
+        not_longer(text, MAX_WORD, name, f"`{name}`")
+        not_unkept(text, name)
     return text

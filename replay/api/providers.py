@@ -23,7 +23,8 @@ from runs.accounts.models import Membership, Scope
 from runs.api.auth import project_id_of, project_of
 from runs.api.incoming import read_small
 from runs.messages.loose import clean
-from runs.refusals import Refused
+from runs.models import NAME
+from runs.refusals import Refused, not_longer, not_unkept
 
 MAX_BODY = 20_000
 
@@ -77,8 +78,10 @@ class ProviderTestView(APIView):
     def post(self, request: Request, name: str) -> Response:
         """What came is the answer, also where the provider refused: the test itself went well."""
         row, model = _row(request, name), _sent(request).get("model")
-        if not isinstance(model, str) or not 0 < len(clean(model).strip()) <= 200:
+        if not isinstance(model, str) or not model.strip():
             raise Refused("invalid", "Name the model to ask.", "model")
+        not_longer(model.strip(), NAME, "model", "A model")
+        not_unkept(model, "model")
         return Response(asdict(try_out(row, clean(model).strip())))
 
 

@@ -26,8 +26,7 @@ from replay.review.people import Decider
 from replay.review.turns import minimum_of
 from runs.accounts.models import Project, Scope
 from runs.api.auth import project_id_of, project_of
-from runs.messages.loose import clean
-from runs.refusals import Refused
+from runs.refusals import Refused, not_unkept
 from runs.strangers import only
 
 BATCH = 1000
@@ -173,11 +172,7 @@ def _asked(request: Request) -> _Asked:
     scope = _of_kind(sent, "of", str, "one")
     if scope not in ("one", "cluster"):
         raise Refused("invalid", "`of` is one or cluster.", "of")
-    try:
-        ruling = deciding.checked(verdict, reason, baseline=baseline)
-    except deciding.Unruly as problem:
-        field = "reason" if "reason" in str(problem) else "verdict"
-        raise Refused("invalid", str(problem), field) from None
+    ruling = deciding.checked(verdict, reason, baseline=baseline)
     return _Asked(ruling, scope == "cluster", _experiment(request, sent, scope), seen)
 
 
@@ -188,7 +183,8 @@ def _experiment(request: Request, sent: dict[str, Any], scope: str) -> Experimen
     if scope != "cluster":
         raise Refused("invalid", "`experiment` narrows a verdict `of` a cluster.", "experiment")
     mine = Experiment.objects.filter(project=project_id_of(request))
-    found = mine.filter(public_id=clean(public_id)).first()
+    not_unkept(public_id, "experiment")
+    found = mine.filter(public_id=public_id).first()
     if found is None:
         raise Refused("not_found", "There is no experiment of this id.", "experiment")
     return found

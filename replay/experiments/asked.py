@@ -25,7 +25,7 @@ from replay.questions import (
 )
 from rewyn_sdk import canonical_bytes
 from runs.messages.loose import clean, is_blank
-from runs.refusals import Mistakes, Refused, SeveralRefused
+from runs.refusals import Mistakes, Refused, SeveralRefused, not_longer
 
 MAX_RUNS = 1000
 MAX_CANDIDATES = MAX_MODELS
@@ -159,7 +159,7 @@ def _placed(wrong: Refused, given: Any, where: str) -> Refused:
         field = where if field == "model" else field
     elif field in given:
         field = f"{where}.{field}"
-    return Refused(wrong.code, wrong.message, field)
+    return Refused(wrong.code, wrong.message, field, **wrong.extra)
 
 
 def _only(body: Any, allowed: frozenset[str] | set[str], where: str = "") -> None:
@@ -188,9 +188,8 @@ def read_run_ids(value: list[Any], name: str = "runs") -> tuple[str, ...]:
 
 def _ids(value: list[Any], name: str) -> Iterator[str]:
     for at, one in enumerate(value):
-        if isinstance(one, str) and len(one) > MAX_NAME:
-            text = f"A run's id has at most {MAX_NAME} characters."
-            raise Refused("invalid", text, f"{name}.{at}")
+        if isinstance(one, str):
+            not_longer(one, MAX_NAME, f"{name}.{at}", "A run's id")
         if not isinstance(one, str) or not one or clean(one) != one:
             raise Refused("invalid", "A run is named by its id.", f"{name}.{at}")
         yield one
@@ -205,8 +204,9 @@ def _text(body: dict[str, Any], name: str) -> str:
 
 def read_name(value: Any, name: str = "name") -> str:
     """A name somebody gives; Refused where it cannot be one."""
-    if not isinstance(value, str) or is_blank(value) or len(value.strip()) > MAX_NAME:
+    if not isinstance(value, str) or is_blank(value):
         raise Refused("invalid", f"`{name}` is a text of 1 to {MAX_NAME} characters.", name)
+    not_longer(value.strip(), MAX_NAME, name, f"`{name}`")
     if clean(value) != value:
         text = f"`{name}` holds control characters or broken ones, which no name has."
         raise Refused("invalid", text, name)

@@ -10,6 +10,7 @@ from replay.experiments.asked import MAX_RUNS
 from replay.experiments.models import Dataset
 from replay.models import Experiment
 from runs.accounts.models import Project
+from runs.messages.loose import clean
 from runs.models import Run
 from runs.refusals import Refused
 
@@ -47,14 +48,14 @@ def _runs(project: Project) -> QuerySet[Run]:
 
 def dataset_of(project: Project, public_id: str) -> Dataset:
     """The set of this id; Refused (`not_found`) where there is none."""
-    found = Dataset.objects.filter(project=project, public_id=public_id).first()
+    found = Dataset.objects.filter(project=project, public_id=clean(public_id)).first()
     if found is None:
         raise Refused("not_found", "There is no dataset of this id.", field="dataset")
     return found
 
 
 def dataset_named(project: Project, name: str) -> Dataset | None:
-    return Dataset.objects.filter(project=project, name=name.strip()).first()
+    return Dataset.objects.filter(project=project, name=clean(name.strip())).first()
 
 
 def runs_in(dataset: Dataset) -> list[Run]:

@@ -91,7 +91,7 @@ def checked(project: Project, rules: Sequence[Any], signed: str) -> list[IgnoreR
             if row.name in rows:
                 raise BadRule("name", _TAKEN)
         except BadRule as bad:
-            raise BadRule(f"rules[{number}].{bad.member}", bad.message) from None
+            raise bad.within(f"rules[{number}]") from None
         rows[row.name] = row
     return list(rows.values())
 

@@ -59,15 +59,15 @@ def made_of(given: Mapping[str, Any]) -> Rule:
 
 @lru_cache(512)
 def _made(name: str, pattern: str, path: str, tool: str, key: str) -> Rule:
-    if is_blank(name) or len(name) > MAX_NAME:
+    if is_blank(name):
         raise BadRule("name", f"A name has 1 to {MAX_NAME} characters.")
+    BadRule.of_longer(name, MAX_NAME, "name", "A name")
     if name != name.strip():
         raise BadRule("name", "A name begins and ends with no space.")
     if not (pattern or path):
         raise BadRule("path", "A rule needs a path or a pattern.")
-    for member, text in (("tool", tool), ("key", key)):
-        if len(text) > MAX_PLACE:
-            raise BadRule(member, f"At most {MAX_PLACE} characters.")
+    BadRule.of_longer(tool, MAX_PLACE, "tool", "A tool's name")
+    BadRule.of_longer(key, MAX_PLACE, "key", "A key")
     steps = read_path(path) if path else ()
     if tool and steps and steps[0] not in ("calls", "result", ONE, ANY):
         raise BadRule("path", "A rule of a tool names a place in its /calls or its /result.")
@@ -75,8 +75,7 @@ def _made(name: str, pattern: str, path: str, tool: str, key: str) -> Rule:
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
-    if len(pattern) > MAX_PATTERN:
-        raise BadRule("pattern", f"A pattern has at most {MAX_PATTERN} characters.")
+    BadRule.of_longer(pattern, MAX_PATTERN, "pattern", "A pattern")
     try:
         return compile_pattern(pattern)
     except BadPattern as bad:
@@ -85,8 +84,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def read_path(path: str) -> tuple[str, ...]:
     """The steps of a pointer (RFC 6901), `*` for any one step and `**` for any number of them."""
-    if len(path) > MAX_PATH:
-        raise BadRule("path", f"A path has at most {MAX_PATH} characters.")
+    BadRule.of_longer(path, MAX_PATH, "path", "A path")
     if not path.startswith("/") or _ESCAPE.search(path):
         raise BadRule("path", "A path is a JSON pointer, such as /calls/*/arguments/order_id.")
     steps = tuple(step.replace("~1", "/").replace("~0", "~") for step in path[1:].split("/"))

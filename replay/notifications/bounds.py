@@ -85,8 +85,8 @@ def _measure(sent: Mapping[str, Any]) -> str:
 
 def _agent(sent: Mapping[str, Any]) -> str:
     agent = sent.get("agent") or ""
-    if isinstance(agent, str) and len(agent) > NAME:
-        raise BadBound("agent", f"An agent's name has at most {NAME} characters.")
+    if isinstance(agent, str):
+        BadBound.of_longer(agent, NAME, "agent", "An agent's name")
     if not isinstance(agent, str) or clean(agent) != agent:
         raise BadBound("agent", "The agent is a name as runs have it, or nothing for all.")
     return agent

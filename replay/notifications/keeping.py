@@ -75,8 +75,7 @@ def _url(value: Any) -> str:
         raise BadWebhook("url", "Where it is sent: https://…")
     url = value.strip()
     bare, _, query = url.partition("?")
-    if len(url) > URL:
-        raise BadWebhook("url", f"A URL has at most {URL} characters.")
+    BadWebhook.of_longer(url, URL, "url", "A URL")
     if "#" in url:
         raise BadWebhook("url", "A URL that is sent to has no fragment (#).")
     if not query.isascii() or not query.isprintable() or " " in query or "\\" in query:

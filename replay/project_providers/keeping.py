@@ -15,7 +15,7 @@ from replay.project_providers.before import count_today
 from replay.project_providers.catalog import may_use, policy
 from replay.project_providers.models import PROVIDER_NAME, VARIABLE, ProjectProvider
 from replay.project_providers.sealing import seal
-from replay.providers.addresses import BadAddress, check_url
+from replay.providers.addresses import MOST_URL, BadAddress, check_url
 from replay.providers.catalog import FIXED_NAMES
 from replay.providers.kinds import KINDS
 from runs import bulk
@@ -118,6 +118,7 @@ def _dollars(sent: Mapping[str, Any], name: str) -> Decimal | None:
 
 
 def _check_name(given: Given) -> None:
+    BadProvider.of_longer(given.name, PROVIDER_NAME, "name", "A name")
     if not _NAME.fullmatch(given.name):
         said = (
             f"A name has 1 to {PROVIDER_NAME} small letters, digits and hyphens, no hyphen first."
@@ -135,6 +136,7 @@ def _check_kind(given: Given) -> None:
 def _check_url(given: Given) -> None:
     if given.kind in KINDS and not given.base_url and not KINDS[given.kind].base_url:
         raise BadProvider("base_url", "Such a server needs its base URL.")
+    BadProvider.of_longer(given.base_url, MOST_URL, "base_url", "A base URL")
     try:
         if given.base_url:
             check_url(given.base_url, policy())
@@ -145,8 +147,7 @@ def _check_url(given: Given) -> None:
 def _check_key(given: Given) -> None:
     if given.key and given.key_variable:
         raise BadProvider("key_variable", "A key is sealed here or read from a variable, not both.")
-    if len(given.key) > MOST_KEY:
-        raise BadProvider("key", f"A key has at most {MOST_KEY:,} characters.")
+    BadProvider.of_longer(given.key, MOST_KEY, "key", "A key")
     if given.key and not _KEY.fullmatch(given.key):
         raise BadProvider("key", "A key is printable ASCII without spaces.")
 
@@ -154,8 +155,7 @@ def _check_key(given: Given) -> None:
 def _check_variable(given: Given) -> None:
     if not given.key_variable:
         return
-    if len(given.key_variable) > VARIABLE:
-        raise BadProvider("key_variable", f"A variable's name has at most {VARIABLE} characters.")
+    BadProvider.of_longer(given.key_variable, VARIABLE, "key_variable", "A variable's name")
     if not _VARIABLE.fullmatch(given.key_variable):
         raise BadProvider("key_variable", "This is no name of an environment variable.")
     if given.kind in KINDS and not may_use(given.key_variable, given.kind, given.base_url):

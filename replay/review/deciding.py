@@ -35,6 +35,7 @@ from runs.comments.models import Comment
 from runs.comments.names import shown_name
 from runs.messages.loose import clean
 from runs.prepared import prepared
+from runs.refusals import Refused, not_longer, not_unkept
 
 NAMED = 200
 """Characters of a name that the history keeps."""
@@ -55,10 +56,6 @@ class AlreadyDecided(Exception):
     def __init__(self, event: ReviewEvent | None) -> None:
         super().__init__(told(event) if event else "There is nothing left to decide here.")
         self.event = event
-
-
-class Unruly(ValueError):
-    """A verdict that is none; the message says why."""
 
 
 def told(event: ReviewEvent) -> str:
@@ -84,17 +81,17 @@ def by_rule(event: ReviewEvent) -> str:
 
 
 def checked(verdict: str, reason: str, *, baseline: bool = True) -> Ruling:
-    """A ruling of what was sent; Unruly for what cannot be one."""
+    """A ruling of what was sent; Refused for what cannot be one."""
     if verdict not in VERDICTS:
-        raise Unruly(f"A verdict is one of {', '.join(VERDICTS)}.")
+        raise Refused("invalid", f"A verdict is one of {', '.join(VERDICTS)}.", "verdict")
     return Ruling(verdict, checked_reason(reason), baseline)
 
 
 def checked_reason(reason: str) -> str:
-    """A reason as it is kept; Unruly for one that is too long."""
+    """A reason as it is kept; Refused for one that cannot be."""
+    not_unkept(reason, "reason")
     reason = clean(reason.replace("\r\n", "\n")).strip()
-    if len(reason) > REASON:
-        raise Unruly(f"A reason has at most {REASON:,} characters; this has {len(reason):,}.")
+    not_longer(reason, REASON, "reason", "A reason")
     return reason
 
 
@@ -303,7 +300,7 @@ def assign(cluster: Cluster, whom: User | None, by: Decider) -> None:
 
 
 def comment(divergence: Divergence, text: str, by: Decider) -> Comment:
-    """Say something about a divergence; raises `writing.Unsayable`."""
+    """Say something about a divergence; raises Refused."""
     with bulk.turn():
         said = writing.write(
             divergence.run,

@@ -15,6 +15,7 @@ from replay.review.baselines import revoke, why_revoked
 from replay.review.people import member as decider
 from runs.access import get_membership_or_404
 from runs.accounts.models import Role
+from runs.refusals import Refused
 from runs.strangers import told
 
 ROWS = 50
@@ -71,7 +72,7 @@ def revocation(request: HttpRequest, slug: str, baseline_id: str) -> HttpRespons
         raise Http404
     try:
         reason = deciding.checked_reason(request.POST.get("reason", ""))
-    except deciding.Unruly as problem:
+    except Refused as problem:
         messages.error(request, str(problem))
         return redirect("replay:baselines", slug)
     if revoke(baseline, decider(member), reason):

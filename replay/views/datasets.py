@@ -108,7 +108,7 @@ def _change(request: HttpRequest, dataset: Dataset) -> None:
         added = datasets.add(dataset, runs)
         messages.success(request, f"Added {plural(added, 'run')}.")
     elif "remove" in given:
-        datasets.take_out(dataset, [given["remove"]])
+        datasets.take_out(dataset, read_run_ids([given["remove"]], "remove"))
     else:
         datasets.rename(dataset, given.get("name", ""))
 

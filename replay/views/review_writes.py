@@ -20,6 +20,7 @@ from runs.access import get_membership_or_404
 from runs.accounts.models import Membership, Role, User
 from runs.comments import writing
 from runs.messages.loose import plural
+from runs.refusals import Refused
 
 
 class VerdictForm(forms.Form):
@@ -44,12 +45,13 @@ def verdict(request: HttpRequest, slug: str, cluster_id: int) -> HttpResponse:
     cluster, place = cluster_or_404(member, cluster_id), _place(request)
     form = VerdictForm(request.POST)
     if not form.is_valid():
-        return page(request, member, place, status=400, problem="This form cannot be read.")
+        [problem, *_] = form.errors.get("reason", ["This form cannot be read."])
+        return page(request, member, place, status=400, problem=problem)
     of = _experiment(member, place) if form.cleaned_data["which"] == "here" else None
     following = place.filters.following(member.project, member.user, cluster)
     try:
         event = _judge(member, cluster, form, of)
-    except deciding.Unruly as problem:
+    except Refused as problem:
         return page(request, member, place, status=422, problem=str(problem))
     except deciding.AlreadyDecided as first:
         conflict = {
@@ -169,7 +171,7 @@ def comments(request: HttpRequest, slug: str, divergence_id: str) -> HttpRespons
     text, problem = request.POST.get("text", ""), ""
     try:
         deciding.comment(found, text, decider(member))
-    except writing.Unsayable as error:
+    except Refused as error:
         problem = str(error)
     place = Place({"cluster": found.cluster_id, "at": found.public_id}, _place(request).filters)
     if request.headers.get("HX-Request"):

@@ -79,10 +79,7 @@ class CommentsView(ReadView):
         run = self._run(request, run_id, seq)
         auth, text = request.auth, _text(request)
         author = auth.user if isinstance(auth, Membership) else None
-        try:
-            comment = writing.write(run, int(seq), text, author=author, signed=_key_name(auth))
-        except writing.Unsayable as problem:
-            raise Refused("invalid", str(problem), "text") from problem
+        comment = writing.write(run, int(seq), text, author=author, signed=_key_name(auth))
         return Response(_shape(comment), status=201)
 
     def _run(self, request: Request, run_id: str, seq: str) -> Run:

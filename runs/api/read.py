@@ -178,8 +178,11 @@ def number(request: Request, name: str, default: int, low: int, high: int) -> in
 def _filters(request: Request) -> RunFilterForm:
     only(request.query_params, *_LISTED_BY)
     form = read_filters(request._request)
-    for field, problems in form.errors.items():
-        raise Refused("invalid", str(problems[0]), field)
+    for field, [problem, *_] in form.errors.as_data().items():
+        [said] = problem.messages
+        if problem.code == "max_length" and problem.params:
+            raise Refused("too_long", said, field, limit=problem.params["limit_value"])
+        raise Refused("invalid", said, field)
     return form
 
 

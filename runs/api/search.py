@@ -14,10 +14,9 @@ from runs.api import docs
 from runs.api.auth import project_of
 from runs.api.read import ReadView, number
 from runs.models import EffectStatus, Family
-from runs.refusals import Refused
 from runs.search import indexing
 from runs.search.find import Hit, find
-from runs.search.query import Query, QueryProblem, parse
+from runs.search.query import Query, parse
 from runs.strangers import only
 
 MAX_HITS = 100
@@ -91,10 +90,7 @@ class SearchView(ReadView):
 
 
 def _query(request: Request) -> Query:
-    try:
-        return parse(request.query_params.get("q", ""))
-    except QueryProblem as problem:
-        raise Refused("invalid", str(problem), "q") from None
+    return parse(request.query_params.get("q", ""))
 
 
 def _shown(hit: Hit, slug: str, query: Query) -> dict[str, Any]:

@@ -14,16 +14,13 @@ from runs.comments.models import LONGEST, Comment, Mention
 from runs.comments.names import mentioned, shown_name
 from runs.messages.loose import clean, is_blank
 from runs.models import Run
-
-
-class Unsayable(ValueError):
-    """A text that is no comment; the message says why."""
+from runs.refusals import Refused, not_longer, not_unkept
 
 
 def write(
     run: Run, seq: int, text: str, *, author: User | None, signed: str = "", about: str = ""
 ) -> Comment:
-    """Say something about an effect, or of what is `about` it; raises Unsayable. `signed` names
+    """Say something about an effect, or of what is `about` it; raises Refused. `signed` names
     who is no person."""
     text = _checked(text)
     name = signed or (shown_name(author.name, author.email) if author else "")
@@ -79,11 +76,11 @@ def read(user: User, project: Project, comments: Iterable[int] | None = None) ->
 
 
 def _checked(text: str) -> str:
+    not_unkept(text, "text")
     text = clean(text.replace("\r\n", "\n")).strip()
     if is_blank(text):
-        raise Unsayable("A comment needs some words.")
-    if len(text) > LONGEST:
-        raise Unsayable(f"A comment has at most {LONGEST:,} characters; this has {len(text):,}.")
+        raise Refused("invalid", "A comment needs some words.", "text")
+    not_longer(text, LONGEST, "text", "A comment")
     return text
 
 

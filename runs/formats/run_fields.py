@@ -12,7 +12,7 @@ import msgspec
 from runs.formats import jsonbytes, times
 from runs.formats.record import MAX_NAME, MAX_TEXT
 from runs.messages.loose import clean, cut_name, one_line
-from runs.refusals import Refused
+from runs.refusals import Refused, not_longer
 
 ID = re.compile(r"[A-Za-z0-9._:-]{1,200}")
 STATUSES = ("running", "succeeded", "failed", "cancelled", "unknown")
@@ -73,8 +73,8 @@ def run_id(value: Any, field: str) -> str:
     """A run's id, "" for none; Refused unless it is a text of letters, digits and `._:-`."""
     if value is None:
         return ""
-    if isinstance(value, str) and len(value) > MAX_NAME:
-        raise Refused("too_long", f"An id has at most {MAX_NAME} characters.", field)
+    if isinstance(value, str):
+        not_longer(value, MAX_NAME, field, "An id")
     if not isinstance(value, str) or not ID.fullmatch(value):
         raise Refused("invalid", "An id has only letters, digits and `._:-`.", field)
     if value in (".", ".."):  # a browser takes these out of an address, so no page could be opened

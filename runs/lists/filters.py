@@ -107,7 +107,11 @@ class SearchField(forms.CharField):
         try:
             return parse(text) if text else None
         except QueryProblem as problem:
-            raise ValidationError(str(problem)) from problem
+            raise ValidationError(
+                problem.message,
+                "max_length" if problem.code == "too_long" else problem.code,
+                {"limit_value": problem.extra.get("limit")},
+            ) from problem
 
 
 class RunFilterForm(forms.Form):

@@ -18,9 +18,9 @@ from runs.messages import exact
 from runs.messages.loose import at as value_at
 from runs.messages.loose import clean
 from runs.models import Effect, Run
-from runs.own_patterns import BadPattern, compile_pattern
+from runs.own_patterns import MAX_PATTERN, BadPattern, compile_pattern
 from runs.redaction import Redactor
-from runs.redaction.fields import BadField, Field, read_field
+from runs.redaction.fields import MAX_FIELD, BadField, Field, read_field
 from runs.redaction.redactor import BUILT_IN, Rule
 from runs.refusals import BadMember
 from runs.storage import segments
@@ -72,7 +72,10 @@ def made_of(rule: Any) -> Rule | Field:
     for member in MEMBERS:
         if clean(rule.get(member, "")) != rule.get(member, ""):
             raise BadRule(member, "Control characters and broken ones are not taken.")
-    if not (len(name) <= MAX_NAME and _NAME.fullmatch(name)):
+    BadRule.of_longer(name, MAX_NAME, "name", "A name")
+    BadRule.of_longer(pattern, MAX_PATTERN, "pattern", "A pattern")
+    BadRule.of_longer(place, MAX_FIELD, "field", "A field")
+    if not _NAME.fullmatch(name):
         message = f"A name has 1 to {MAX_NAME} letters, digits, dots, hyphens or underscores."
         raise BadRule("name", message)
     if name in BUILT_IN_NAMES:
@@ -119,7 +122,7 @@ def checked(rules: list[Any]) -> list[dict[str, str]]:
             if rule["name"] in kept:
                 raise BadRule("name", "Another rule has this name.")
         except BadRule as bad:
-            raise BadRule(f"rules[{number}].{bad.member}", bad.message) from None
+            raise bad.within(f"rules[{number}]") from None
         kept[rule["name"]] = {member: rule[member] for member in MEMBERS if rule.get(member)}
     return list(kept.values())
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
+from runs.refusals import Refused, not_longer, not_unkept
 from runs.search import words
 
 MAX_LENGTH = 1000
@@ -19,8 +21,11 @@ _QUOTES = str.maketrans("“”„«»＂", '""""""')
 _TERM = re.compile(r'"([^"]*)"(\*?)|([^\s"]+)')
 
 
-class QueryProblem(ValueError):
+class QueryProblem(Refused):
     """Why nothing can be looked for, as a sentence for the person who typed it."""
+
+    def __init__(self, message: str, code: str = "invalid", **extra: Any) -> None:
+        super().__init__(code, message, "q", **extra)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +57,11 @@ class Query:
 
 def parse(text: str) -> Query:
     """The query of a search box. Raises QueryProblem."""
-    if len(text) > MAX_LENGTH:
-        raise QueryProblem(
-            f"A search has at most {MAX_LENGTH:,} characters; this has {len(text):,}."
-        )
+    try:
+        not_longer(text, MAX_LENGTH, "q", "A search")
+        not_unkept(text, "q")
+    except Refused as refused:
+        raise QueryProblem(refused.message, refused.code, **refused.extra) from None
     said = re.sub(r"[\x00-\x1f\ud800-\udfff]", " ", text).translate(_QUOTES).strip()
     if said.count('"') % 2:
         raise QueryProblem('A quotation mark is not closed: write "two words" for a phrase.')

@@ -15,6 +15,7 @@ from runs.accounts.models import Membership, Role
 from runs.comments import threads, writing
 from runs.comments.models import Comment
 from runs.models import Run
+from runs.refusals import Refused
 from runs.templatetags.comment_tags import thread_context
 
 
@@ -30,7 +31,7 @@ def thread(request: HttpRequest, slug: str, run_id: str, seq: int) -> HttpRespon
         return _thread(request, run, seq)
     try:
         writing.write(run, seq, text, author=signed_in(request))
-    except writing.Unsayable as problem:
+    except Refused as problem:
         return _thread(request, run, seq, problem=str(problem), draft=text)
     run.refresh_from_db(fields=["comment_count"])
     return _thread(request, run, seq)
@@ -46,7 +47,7 @@ def comment(request: HttpRequest, slug: str, comment_id: int) -> HttpResponse:
     problem = ""
     try:
         writing.edit(found, request.POST.get("text", ""))
-    except writing.Unsayable as error:
+    except Refused as error:
         problem = str(error)
     return _thread(request, found.run, found.seq, problem=problem, about=found.about)
 

@@ -61,6 +61,8 @@ def import_logs(request: HttpRequest, slug: str) -> HttpResponse:
     outcomes: list[FileOutcome] = []
     if request.method == "POST" and form.is_valid():
         outcomes = list(_take(project, files, form.cleaned_data))
+    elif form.errors:
+        outcomes = [FileOutcome(_name(file), "bad", _unread(form)) for file in files]
     context = {
         "form": form,
         "outcomes": outcomes,
@@ -71,11 +73,21 @@ def import_logs(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, f"runs/import.html{part}", context)
 
 
+def _name(file: UploadedFile[Any]) -> str:
+    return file.name or "a file without a name"
+
+
+def _unread(form: ImportForm) -> str:
+    """For who dropped files on the page, which shows what came of them and not the form again."""
+    field, [problem, *_] = next(iter(form.errors.items()))
+    return f"not taken: {form[field].label}: {problem}"
+
+
 def _take(
     project: Project, files: list[UploadedFile[Any]], names: dict[str, str]
 ) -> Iterator[FileOutcome]:
     for file in files:
-        name = file.name or "a file without a name"
+        name = _name(file)
         limit = settings.INGEST_MAX_BODY_BYTES
         if (file.size or 0) > limit:
             said = f"{size(file.size)} is more than the limit of {size(limit)}"

@@ -22,6 +22,8 @@ from runs.models import SavedView
 
 MOST = 100
 """Views a person, or a project, may keep."""
+MAX_QUERY = 2000
+_TOO_MUCH = f"A view's filters have at most {MAX_QUERY:,} characters, as an address says them."
 
 
 class ViewForm(forms.Form):
@@ -82,15 +84,16 @@ def view(request: HttpRequest, slug: str, view_id: int) -> HttpResponse:
 def _save(request: HttpRequest, member: Membership) -> HttpResponse:
     form = ViewForm(request.POST)
     if not form.is_valid():
-        messages.error(request, f"Name: {form.errors.get('name', ['not valid'])[0]}")
+        messages.error(request, _wrong(form))
         return redirect("runs:views", member.project.slug)
     said: dict[str, Any] = form.cleaned_data
     _check(member, said["shared"])
     query = RunListForm(QueryDict(said["query"])).saved
     owner = None if said["shared"] else member.user
     kept = SavedView.objects.filter(project=member.project, owner=owner)
-    if len(query) > 2000 or kept.count() >= MOST:
-        messages.error(request, "There are too many views, or this one says too much.")
+    if len(query) > MAX_QUERY or kept.count() >= MOST:
+        most = f"There are {MOST} views already; delete one first."
+        messages.error(request, _TOO_MUCH if len(query) > MAX_QUERY else most)
         return redirect("runs:views", member.project.slug)
     try:
         made, _ = kept.update_or_create(
@@ -103,6 +106,13 @@ def _save(request: HttpRequest, member: Membership) -> HttpResponse:
     if said["default"]:
         _set_default(made, True)
     return redirect(f"{reverse('runs:list', args=[member.project.slug])}?{address(made)}")
+
+
+def _wrong(form: ViewForm) -> str:
+    if "name" in form.errors:
+        return f"Name: {form.errors['name'][0]}"
+    too_much = form.has_error("query", "max_length")
+    return _TOO_MUCH if too_much else f"Filters: {form.errors['query'][0]}"
 
 
 def _check(member: Membership, shared: bool) -> None:

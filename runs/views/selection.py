@@ -22,7 +22,7 @@ from runs.accounts.forms import visible
 from runs.accounts.models import Project, Role
 from runs.lists.filters import PAGE_SIZES, RunListForm
 from runs.lists.paging import EPOCH
-from runs.messages.loose import plural
+from runs.messages.loose import clean, plural
 from runs.models import NAME, Run
 from runs.templatetags.list_tags import run_rows
 
@@ -38,9 +38,14 @@ class TagForm(forms.Form):
 
 def chosen(project: Project, ids: list[str]) -> list[Run]:
     """Those of the runs named that are there, in the order they were named."""
-    found = Run.objects.of(project).for_list().filter(external_id__in=set(ids[:MOST]))
+    found = Run.objects.of(project).for_list().filter(external_id__in=_named(ids))
     by_id = {run.external_id: run for run in found}
     return [by_id[name] for name in dict.fromkeys(ids) if name in by_id]
+
+
+def _named(ids: list[str]) -> set[str]:
+    """Those that may be ids; PostgreSQL refuses to be asked for a text with NUL."""
+    return {name for name in ids[:MOST] if clean(name) == name}
 
 
 @require_safe
@@ -91,7 +96,7 @@ def _said(
 def export(request: HttpRequest, slug: str) -> StreamingHttpResponse:
     """The selected runs as a zip of envelopes, made while it is sent."""
     project = get_project_or_404(request, slug)
-    runs = Run.objects.of(project).filter(external_id__in=request.GET.getlist("run")[:MOST])
+    runs = Run.objects.of(project).filter(external_id__in=_named(request.GET.getlist("run")))
     keys = list(runs.order_by("pk").values_list("pk", flat=True))
     answer = StreamingHttpResponse(_zipped(keys), content_type="application/zip")
     answer["Content-Disposition"] = f'attachment; filename="{slug}-runs.zip"'

@@ -11,6 +11,7 @@ import factories
 import pytest
 from asked import KEY
 from django.test import Client
+from everything import named_in
 from sessions import browser_of
 
 from replay.fake_provider import FakeProvider
@@ -98,6 +99,20 @@ def found(store, read_log, provider, replay):
     first = replay()
     replay(models=["anthropic:claude-c"])
     return first
+
+
+@pytest.fixture
+def ada(make_member) -> Any:
+    return make_member("owner", "ada@example.com")
+
+
+@pytest.fixture
+def everything(store, read_log, provider, replay, ada) -> dict[str, object]:
+    """Something of everything there is, by what addresses name it."""
+    provider({"answer": {"text": "Take an umbrella."}})
+    run = store(read_log("02-two-tools-memory"))
+    store(read_log("refund-memory"), "run-2")
+    return named_in(run, ada, replay())
 
 
 @pytest.fixture

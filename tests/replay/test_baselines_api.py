@@ -114,7 +114,7 @@ def test_a_baseline_that_an_undo_ended_says_so_without_a_reason(accepted, ask, p
     ("body", "code", "field"),
     [
         ({"reason": 1}, "invalid", "reason"),
-        ({"reason": "x" * 2001}, "invalid", "reason"),
+        ({"reason": "x" * 2001}, "too_long", "reason"),
         ({"why": "x"}, "unknown_field", "why"),
         ([], "invalid", None),
     ],

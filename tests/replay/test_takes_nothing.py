@@ -9,44 +9,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from accounts.route_needs import NEEDS, PARAMETERS
 from django.apps import apps
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import InternalError, OperationalError, connection
 from django.test import Client
-from django.urls import get_resolver, reverse
+from everything import QUERIES, address_of, routes
 from psycopg import errors
 from sessions import browser_of
 
-from replay.experiments import datasets
-from replay.experiments.asked import read_candidates
-from replay.experiments.opening import open_experiment
-from replay.jobs import Asker
-from replay.models import Baseline, Divergence
-from replay.notifications import bounds
-from replay.notifications import keeping as notifications
-from replay.review.deciding import checked, decide
-from replay.review.people import person as by_person
 from runs import bulk
 from runs.accounts import keys
 from runs.accounts.models import ApiKey
 from runs.models import Run
-from runs.search import indexing
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-QUERIES = {
-    "runs:session": {"id": "s"},
-    "runs:agent": {"name": "demo"},
-    "runs:search": {"q": "weather"},
-    "runs:palette": {"q": "re"},
-    "runs:find": {"q": "weather"},
-    "runs:effect-value": {"at": "/id"},
-    "replay:compare": {"a": "run-1", "b": "run-2"},
-    "replay:experiment-new": {"run": "run-1"},
-    "replay-api:compare": {"a": "run-1", "b": "run-2"},
-    "api:search": {"q": "weather"},
-}
 
 
 @contextmanager
@@ -70,69 +46,24 @@ def rows() -> dict[str, int]:
     return {model.__name__: model._base_manager.count() for model in apps.get_models()}
 
 
-@pytest.fixture
-def ada(make_member):
-    return make_member("owner", "ada@example.com")
-
-
-@pytest.fixture
-def there(project, store, read_log, provider, replay, ada, api) -> dict[str, object]:
-    """Something of everything, and by what addresses name it."""
-    provider({"answer": {"text": "Take an umbrella."}})
-    run = store(read_log("02-two-tools-memory"))
-    store(read_log("refund-memory"), "run-2")
-    replayed = replay()
-    of = Divergence.objects.order_by("pk")[0]
-    decide(of, checked("accepted", ""), by_person(ada), seen=of.version)
-    candidates = read_candidates({"models": ["openai:gpt-b"]})
-    experiment, _ = open_experiment(project, [run], candidates, Asker())
-    given = notifications.read({"url": "https://example.com/hook"})
-    hook, _ = notifications.add(project, given, by=ada, origin="")
-    indexing.index_pending()
-    return {
-        **PARAMETERS,
-        "run_id": "run-1",
-        "replay_id": replayed.public_id,
-        "divergence_id": of.public_id,
-        "cluster_id": of.cluster_id,
-        "baseline_id": Baseline.objects.all()[0].public_id,
-        "experiment_id": experiment.public_id,
-        "dataset_id": datasets.keep(project, "Some", [run], ada).public_id,
-        "webhook_id": hook.public_id,
-        "bound_id": bounds.add(project.pk, {"measure": "cost", "dollars": 1}).public_id,
-    }
-
-
-def parameter_names(name: str) -> list[str]:
-    resolver = get_resolver()
-    for part in name.split(":")[:-1]:
-        resolver = resolver.namespace_dict[part][1]
-    found = resolver.reverse_dict.getlist(name.rsplit(":", 1)[-1])
-    return next(names for possibility in found for _, names in possibility[0])
-
-
 def looked_at(ask: Callable, there: dict, *, api: bool) -> dict[str, int]:
     """How each route that can be looked at answers."""
     return {
-        name: ask(
-            reverse(name, kwargs={n: there[n] for n in parameter_names(name)}),
-            QUERIES.get(name, {}),
-        ).status_code
-        for name, needs in NEEDS.items()
-        if "GET" in needs and ("api:" in name) is api
+        name: ask(address_of(name, there), QUERIES.get(name, {})).status_code
+        for name in routes("GET", api=api)
     }
 
 
-def test_every_page_is_shown_as_ever(there, ada):
+def test_every_page_is_shown_as_ever(everything, ada):
     ask = browser_of(ada, raise_request_exception=False).get
     with takes_nothing():
-        shown = looked_at(ask, there, api=False)
+        shown = looked_at(ask, everything, api=False)
     assert [name for name, status in shown.items() if status >= 500] == ["readyz"]  # no worker
-    assert shown == looked_at(ask, there, api=False)
+    assert shown == looked_at(ask, everything, api=False)
     assert sum(status == 200 for status in shown.values()) > 45
 
 
-def test_the_api_reads_as_ever(there, api_key):
+def test_the_api_reads_as_ever(everything, api_key):
     client = Client(raise_request_exception=False, headers={"authorization": f"Bearer {api_key}"})
 
     def ask(address, query):
@@ -140,10 +71,10 @@ def test_the_api_reads_as_ever(there, api_key):
         return client.get(address, query)
 
     with takes_nothing():
-        read = looked_at(ask, there, api=True)
+        read = looked_at(ask, everything, api=True)
     assert [name for name, status in read.items() if status >= 500] == []
     assert ApiKey.objects.get().last_used_at is None
-    assert read == looked_at(ask, there, api=True)
+    assert read == looked_at(ask, everything, api=True)
     assert ApiKey.objects.get().last_used_at is not None
 
 
@@ -161,14 +92,13 @@ SENT = {
 
 
 @pytest.mark.parametrize("fragment", [False, True])
-def test_a_page_that_would_write_says_why_nothing_was_stored(there, ada, fragment):
+def test_a_page_that_would_write_says_why_nothing_was_stored(everything, ada, fragment):
     browser = browser_of(ada, raise_request_exception=False)
     headers = {"HX-Request": "true"} if fragment else {}
     before, told = rows(), {}
     with takes_nothing():
         for name, sent in SENT.items():
-            address = reverse(name, kwargs={n: there[n] for n in parameter_names(name)})
-            page = browser.post(address, sent, headers=headers)
+            page = browser.post(address_of(name, everything), sent, headers=headers)
             told[name] = page.status_code, page.headers.get("Retry-After"), saying(page.text)
     assert told == dict.fromkeys(SENT, (503, "5", True))
     assert rows() == before
@@ -181,7 +111,7 @@ def saying(page: str) -> bool:
     )
 
 
-def test_the_api_that_would_write_says_why(there, api_key):
+def test_the_api_that_would_write_says_why(everything, api_key):
     client = Client(headers={"authorization": f"Bearer {api_key}"})
     before, sent = rows(), {"text": "is this right?"}
     with takes_nothing():

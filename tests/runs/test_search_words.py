@@ -62,7 +62,7 @@ def test_what_stands_on_two_sides_of_a_break_is_in_no_row(before, after):
         ('"damaged', "quotation mark is not closed"),
         ("--- ***", "no letter, digit or emoji"),
         ("", "no letter, digit or emoji"),
-        ("\x00", "no letter, digit or emoji"),
+        ("\x00", "holds NUL"),
         ("x" * (MAX_LENGTH + 1), "at most 1,000 characters"),
         ("a*", "at least two letters"),
         (" ".join(map(str, range(17))), "at most 16 words"),
