@@ -195,8 +195,11 @@ def _of_kind(sent: dict[str, Any], name: str, kind: type, default: Any) -> Any:
     if value is None:
         return default
     if type(value) is not kind:
-        raise Refused("invalid", f"`{name}` cannot be that.", name)
+        raise Refused("invalid", f"`{name}` is {_KINDS[kind]}.", name)
     return value
+
+
+_KINDS = {str: "a text", int: "a whole number", bool: "true or false"}
 
 
 def _decide(divergence: Divergence, asked: _Asked, by: Decider) -> ReviewEvent:

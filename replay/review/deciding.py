@@ -103,6 +103,7 @@ def decide(divergence: Divergence, ruling: Ruling, by: Decider, *, seen: int) ->
     with bulk.turn():
         turn_of(divergence.project_id)
         now = Divergence.objects.get(pk=divergence.pk)
+        _known(seen, now.version)
         if now.version != seen or not now.is_current:
             raise AlreadyDecided(_last_of(now))
         detail = {"before": now.state, "decision": now.decision_id}
@@ -128,7 +129,9 @@ def decide_cluster(
         everyone = Divergence.objects.filter(cluster=cluster)
         mine = everyone if of is None else everyone.filter(replay__experiment=of)
         members = mine.filter(state=State.OPEN, run__deleted_at=None, pk__lte=up_to)
-        if Cluster.objects.get(pk=cluster.pk).version != seen:
+        version = Cluster.objects.get(pk=cluster.pk).version
+        _known(seen, version)
+        if version != seen:
             raise AlreadyDecided(_last_over(cluster, mine, members))
         detail: dict[str, Any] = {"before": State.OPEN, "decision": None}
         if instead_of is not None:
@@ -141,6 +144,12 @@ def decide_cluster(
         event = _event(cluster.pk, cluster.project_id, by, ruling, detail=detail)
         _rule(members, event, ruling)
     return event
+
+
+def _known(seen: int, version: int) -> None:
+    """Refused for a version that nobody can have seen: it is no sign that somebody was first."""
+    if not 0 <= seen <= version:
+        raise Refused("invalid", f"There is no such version; it is at {version}.", "version")
 
 
 def _event(

@@ -277,6 +277,14 @@ def test_htmx_is_shown_the_conflict_too(cluster, person):
 # --- Undo --------------------------------------------------------------------------------------
 
 
+def test_a_form_with_a_version_there_never_was_says_so(person, cluster):
+    ada = person("Ada")
+    sent = form(ada, cluster) | {"version": "7"}
+    page = text(judge(ada, cluster, sent, "accepted"), 422)
+    assert "There is no such version; it is at 0." in page
+    assert set(states(cluster)) == {"open"}
+
+
 def test_undo_opens_again(cluster, person):
     client = person()
     decide(client, cluster, "regression")

@@ -106,6 +106,16 @@ def test_what_is_no_verdict_is_named(facts, ask, body, field):
     assert ask(f"{LIST}/{facts['id']}/verdict", body, 422)["error"]["field"] == field
 
 
+@pytest.mark.parametrize("of", ["one", "cluster"])
+@pytest.mark.parametrize("version", [-1, 9, 10**30])
+def test_a_version_there_never_was_is_named_and_nothing_decided(facts, ask, of, version):
+    body = {"verdict": "accepted", "of": of, "version": version}
+    told = ask(f"{LIST}/{facts['id']}/verdict", body, 422)["error"]
+    assert (told["code"], told["field"]) == ("invalid", "version")
+    assert told["message"] == "There is no such version; it is at 0."
+    assert ask(f"{LIST}?state=open")["results"][0] == facts
+
+
 def test_a_reading_key_decides_nothing(facts, ask, project):
     key = keys.mint(project=project, name="r", scope=Scope.READ)[1]
     ask(f"{LIST}/{facts['id']}/verdict", {"verdict": "ignored"}, 403, key=key)

@@ -190,7 +190,7 @@ def test_a_program_narrows_a_cluster_to_an_experiment(verdict, experiment, clust
     ("body", "status", "code"),
     [
         ({"of": "cluster", "experiment": "ex_no"}, 404, "not_found"),
-        ({"of": "cluster", "experiment": "\x00"}, 404, "not_found"),
+        ({"of": "cluster", "experiment": "\x00"}, 422, "invalid"),
         ({"of": "cluster", "experiment": 1}, 422, "invalid"),
         ({"of": "one", "experiment": "ex_no"}, 422, "invalid"),
         ({"of": "cluster", "experimnet": "ex_no"}, 422, "unknown_field"),

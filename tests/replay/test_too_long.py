@@ -75,6 +75,7 @@ BODIES = [
     ("PUT", "redaction", {"rules": [{**HIDDEN, "pattern": "TEXT"}]}, "rules[0].pattern", 300),
     ("POST", "redaction/preview", {"field": "TEXT"}, "field", 200),
 ]
+BAD = "a\0b"
 PARAMETERS = [
     ("runs?agent=TEXT", "agent", 200),
     ("runs?tag=TEXT", "tag", 200),
@@ -259,3 +260,30 @@ def test_a_page_refuses_nul_in_words(there, person, fragment):
         if not any(refused in words for refused in REFUSED):
             silent.append(f"{address} {form}")
     assert not silent, "\n".join(silent)
+
+
+LOOKED_FOR = [
+    ("get", "p/acme/selection/export", {"run": BAD}),
+    ("get", "p/acme/selection/deletion", {"run": BAD}),
+    ("get", "p/acme/selection/replay", {"run": BAD}),
+    ("post", "p/acme/selection/tags", {"run": BAD, "tag": "a"}),
+    ("post", "p/acme/selection/deletion", {"run": BAD}),
+    ("get", "p/acme/list/rows", {"run": BAD}),
+    ("get", "p/acme/experiments/new", {"dataset": BAD}),
+    ("get", "p/acme/experiments/new", {"run": "run-1", "keep": BAD}),
+    ("post", "p/acme/datasets", {"run": "run-1", "name": BAD}),
+    ("post", "p/acme/datasets/DATASET", {"remove": BAD}),
+    ("get", "p/acme/session", {"id": BAD}),
+    ("get", "p/acme/agent", {"name": BAD}),
+    ("get", "p/acme/search", {"q": BAD}),
+]
+
+
+def test_what_cannot_be_there_is_not_asked_of_the_database(there, person):
+    ada, broken = person("Ada", "owner"), []
+    for method, path, sent in LOOKED_FOR:
+        address = named(path, there).removeprefix("/api/v1")
+        status = getattr(ada, method)(address, sent).status_code
+        if status not in (200, 302, 404, 422):
+            broken.append(f"{method} {path} {sent}: {status}")
+    assert not broken, "\n".join(broken)
