@@ -105,9 +105,16 @@ def _of_what(body: dict[str, Any]) -> tuple[tuple[str, ...], str]:
 def read_more(body: Any) -> tuple[tuple[Wanted, ...], bool, int | None]:
     """Candidates that are to be added, whether only the plan is asked for, and how many calls that
     plan may have."""
-    _only(body, OF_CANDIDATES | OF_THE_WHOLE)
-    plan_only = flag(body.get("plan_only"), "plan_only")
-    return read_candidates(body), plan_only, max_calls_in(body.get("max_calls"))
+    mistakes = Mistakes()
+    read = mistakes.read
+    read(None, _only, body, OF_CANDIDATES | OF_THE_WHOLE)
+    if not isinstance(body, dict):
+        mistakes.end()
+    candidates = read((), read_candidates, body)
+    plan_only = read(False, flag, body.get("plan_only"), "plan_only")
+    max_calls = read(None, max_calls_in, body.get("max_calls"))
+    mistakes.end()
+    return candidates, plan_only, max_calls
 
 
 def read_candidates(body: dict[str, Any]) -> tuple[Wanted, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from replay.questions import flag, number
 from runs.messages.loose import clean
-from runs.refusals import Mistakes, Refused
+from runs.refusals import Mistakes, Refused, SeveralRefused
 from runs.strangers import only
 
 MAX_RATIO = 1_000_000.0
@@ -62,7 +62,14 @@ def read_query(given: Mapping[str, str], kept: Mapping[str, Any]) -> Gate:
     """The gate of query parameters, each in place of what was kept; Refused where it is none."""
     only(given, *FIELDS)
     named = {name: _of_text(name, given[name]) for name in FIELDS if name in given}
-    return read_gate({**kept, **named})
+    try:
+        return read_gate({**kept, **named})
+    except Refused as refusal:  # by the parameter's own name
+        each = (
+            Refused(one.code, one.message, str(one.field).removeprefix("gate."), **one.extra)
+            for one in refusal.each
+        )
+        raise SeveralRefused(each) from None
 
 
 def _of_text(name: str, text: str) -> object:

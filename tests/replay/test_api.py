@@ -227,6 +227,15 @@ def test_what_no_plan_can_carry_out_is_named_at_once(run, post):
     ]  # fmt: skip
 
 
+def test_what_only_the_plan_tells_comes_once_the_request_is_right(run, post):
+    message = {"effect": 2, "index": 99, "text": "Hail?"}
+    body = {"run": "run-1", "models": ["martian:a"], "message": message}
+    _, answer = post(**body, temperature=9)
+    assert [one["field"] for one in answer["error"]["errors"]] == ["temperature"]
+    _, answer = post(**body)
+    assert [one["field"] for one in answer["error"]["errors"]] == ["message", "models"]
+
+
 @pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"[" * 10_000, b'{"run": NaN}'])
 def test_a_body_that_is_no_json_is_refused(run, api, body):
     answer = api("POST", "/api/v1/replays", body)

@@ -417,6 +417,22 @@ def test_what_is_no_experiment_is_refused_at_its_field(runs, fake, call, body, s
     assert (fake.asked, Experiment.objects.count()) == ([], 0)
 
 
+def test_all_that_is_wrong_with_more_candidates_is_named_at_once(started, call):
+    body = {"models": ["gpt"], "plan_only": 1, "max_calls": -1, "until": 1}
+    status, answer = call("POST", f"experiments/{started['id']}/candidates", **body)
+    assert [one["field"] for one in answer["error"]["errors"]] == [
+        "until", "models.0", "plan_only", "max_calls",
+    ]  # fmt: skip
+    assert status == 422
+
+
+def test_a_parameter_of_a_gate_is_named_as_it_was_asked(started, call):
+    query = "min_same=2&no_errors=maybe"
+    status, answer = call("GET", f"experiments/{started['id']}?{query}")
+    named = [one["field"] for one in answer["error"]["errors"]]
+    assert (status, named) == (422, ["min_same", "no_errors"])
+
+
 def test_another_project_s_runs_are_not_there(store, fake, call):
     other = Project.objects.create(slug="other", name="Other")
     store(factories.log(factories.completion(1)), "theirs", of=other)
