@@ -5,9 +5,11 @@ Each looks at no more than a stated number of rows, and says so where that was n
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from django.contrib import messages
 from django.db.models import Max
@@ -15,6 +17,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from runs.access import get_project_or_404, get_run_or_404
 from runs.accounts.models import Project
@@ -36,10 +39,26 @@ are followed."""
 
 
 @require_safe
+@vary_on_headers("HX-Request")
 def costliest(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     """Leads to the call of the run that cost most, the first of several."""
     run = get_run_or_404(request, slug, run_id)
-    return redirect(f"{reverse('runs:detail', args=[slug, run_id])}?at={_costliest_of(run.pk)}")
+    seq, shown = _costliest_of(run.pk), urlsplit(request.headers.get("HX-Current-URL", ""))
+    if QueryDict(shown.query).get("at", "1") == str(seq) and shown.path:
+        return _stay("This is the call that cost most.")
+    return _lead(request, f"{reverse('runs:detail', args=[slug, run_id])}?at={seq}")
+
+
+def _lead(request: HttpRequest, address: str) -> HttpResponse:
+    """To another effect; the page's script (`leap.js`) asks where that is before it goes."""
+    if request.headers.get("HX-Request"):
+        return HttpResponse(headers={"HX-Redirect": address})
+    return redirect(address)
+
+
+def _stay(told: str) -> HttpResponse:
+    """There is no other effect to go to: an address would be one more step back to where one is."""
+    return HttpResponse(status=204, headers={"HX-Trigger": json.dumps({"toast": told})})
 
 
 @require_safe
@@ -122,6 +141,7 @@ def _costliest_of(run_id: int) -> int:
 
 
 @require_safe
+@vary_on_headers("HX-Request")
 def changed_prompt(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     """Leads to the next model call behind `at` that asks otherwise than the one before it of its
     conversation, from the start again behind the last; new messages alone are nothing else."""
@@ -135,14 +155,20 @@ def changed_prompt(request: HttpRequest, slug: str, run_id: str) -> HttpResponse
         chosen["req"] = "changes"
     elif stand in (at, run.last_seq):
         seq = at
-        messages.info(
-            request, "No model call here asks otherwise than the one before it, new messages aside."
-        )
+        if request.headers.get("HX-Request"):
+            return _stay(NONE_CHANGED)
+        messages.info(request, NONE_CHANGED)
     else:
         seq = stand
         messages.info(request, f"None up to #{stand:,}. Ask again to look further.")
     query = f"at={seq}{ListState.of(chosen).query}"
-    return redirect(f"{reverse('runs:detail', args=[slug, run_id])}?{query}")
+    address = f"{reverse('runs:detail', args=[slug, run_id])}?{query}"
+    if request.headers.get("HX-Current-URL", "").endswith(address):
+        return _stay("No other model call here asks otherwise than the one before it.")
+    return _lead(request, address)
+
+
+NONE_CHANGED = "No model call here asks otherwise than the one before it, new messages aside."
 
 
 def next_change(run: Run, after: int, until: int) -> tuple[int | None, int]:

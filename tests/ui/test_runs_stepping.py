@@ -3,7 +3,10 @@
 import re
 
 import pytest
+from factories import body, completion, log
 from playwright.sync_api import expect
+
+from runs import ingest
 
 pytestmark = [pytest.mark.browser, pytest.mark.any_database]
 
@@ -213,7 +216,41 @@ def test_a_held_key_stops_where_it_is_let_go(page, load_log) -> None:
     assert at(page) == "s2"
 
 
-def test_the_next_changed_prompt_is_a_key_away(refund) -> None:
-    refund.keyboard.press("c")
-    refund.wait_for_url("**at=*")
-    assert "No model call here asks otherwise" in refund.locator("#main").inner_text()
+@pytest.fixture
+def two(page, project):
+    """two(**request) -> the page of a run of two model calls, the second of which asks so."""
+
+    def show(**request: object):
+        calls = [completion(n, usage={"input_tokens": n, "output_tokens": 1}) for n in (1, 2)]
+        calls[1]["kind"]["request"] |= request
+        ingest.accept_log(project, body(log(*calls)), run_id="two")
+        page.goto("/p/acme/runs/two?at=1")
+        return page
+
+    return show
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [("c", "No model call here asks otherwise"), ("$", "This is the call that cost most.")],
+)
+def test_a_way_that_leads_nowhere_is_said_and_is_no_step_to_go_back_over(two, key, said) -> None:
+    page = two()
+    page.keyboard.press("$")
+    page.wait_for_url("**at=2")
+    steps = page.evaluate("history.length")
+    page.keyboard.press(key)
+    expect(page.locator("#toast")).to_contain_text(said)
+    assert page.url.endswith("?at=2")
+    assert page.evaluate("history.length") == steps
+
+
+def test_the_next_changed_prompt_is_a_key_away(two) -> None:
+    page = two(temperature=0.5)
+    steps = page.evaluate("history.length")
+    page.keyboard.press("c")
+    page.wait_for_url("**at=2&req=changes")
+    assert page.evaluate("history.length") == steps + 1
+    page.keyboard.press("c")
+    expect(page.locator("#toast")).to_contain_text("No other model call here asks otherwise")
+    assert page.evaluate("history.length") == steps + 1
