@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 from urllib.parse import urlencode
 
@@ -39,6 +39,8 @@ MOST_DOLLARS, MOST_RUNS = 1_000_000, LOOKED_AT
 LENGTH = {Window.HOUR: timedelta(hours=1), Window.DAY: timedelta(days=1)}
 KIND = {Measure.ERROR_RATE: Kind.ERROR_RATE, Measure.COST: Kind.COST}
 MICRO = Decimal("0.000001")
+_EXACT = Context(prec=12)
+"""Digits of a day's cost, however small it is: a call may cost less than a millionth."""
 MEMBERS = ("measure", "agent", "window", "share", "dollars", "least_runs")
 
 
@@ -213,7 +215,7 @@ def _costs(bound: Bound, runs: QuerySet[Run]) -> Look:
         runs=Count("pk"), cost=Sum("cost"), unknown=Count("pk", filter=Q(cost_complete=False))
     )
     # SQLite adds decimals as floats: what they leave behind is neither cost nor over a bound.
-    cost = None if sums["cost"] is None else sums["cost"].quantize(MICRO)
+    cost = None if sums["cost"] is None else _EXACT.plus(sums["cost"])
     if not sums["runs"]:
         cost = Decimal(0)
     figures = {

@@ -284,6 +284,24 @@ def test_a_cost_that_is_its_bound_is_not_over_it(hook, project, clock):
     assert (told("cost.over_bound"), Bound.objects.get().seen["cost"]) == ([], 0.3)
 
 
+def test_a_cost_below_a_millionth_is_told_as_the_api_tells_it(hook, project, clock, api):
+    kept(project, measure="cost", dollars="0")
+    ran(project, 1, cost="0.0000004")
+    bounds.check_due()
+    [data], [run] = told("cost.over_bound"), api("GET", "/api/v1/runs").json()["results"]
+    assert data["cost"] == run["cost"] == 4e-07
+    assert api("GET", "/api/v1/bounds").json()["results"][0]["seen"]["cost"] == 4e-07
+
+
+def test_a_run_from_the_year_9999_counts_when_it_came_in(hook, project, clock, api):
+    kept(project, measure="cost", dollars="1")
+    sent = factories.run("late", factories.completion(1), started_at="9999-12-31T00:00:00Z")
+    assert api("POST", "/api/v1/runs", sent).status_code == 201
+    Run.objects.update(cost=2, cost_complete=True)
+    bounds.check_due()
+    assert [data["runs"] for data in told("cost.over_bound")] == [1]
+
+
 def test_cost_of_which_nothing_is_known_is_unknown_and_passes_nothing(hook, project, clock):
     kept(project, measure="cost", dollars=0)
     ran(project, 3, cost=None, cost_complete=False)

@@ -164,3 +164,12 @@ def test_no_usage_at_all_is_null(api):
     kept = stored(api)
     assert (kept["usage"]["input_tokens"], kept["usage"]["total_tokens"]) == (None, None)
     assert (kept["cost"], kept["cost_complete"]) == (None, False)
+
+
+@pytest.mark.parametrize("records", [[], [tool(1)]])
+@pytest.mark.parametrize("status", ["running", "succeeded"])
+def test_without_a_model_call_nothing_is_missing_and_nothing_is_added_up(api, records, status):
+    api("POST", "/api/v1/runs", run("r1", *records, status=status))
+    kept = stored(api)
+    assert (kept["usage"]["total_tokens"], kept["usage"]["complete"]) == (None, True)
+    assert (kept["cost"], kept["cost_complete"]) == (None, True)
