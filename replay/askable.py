@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -14,8 +14,9 @@ from runs.models import Effect, Family, Run
 
 SHORT = 160
 """Bytes of a recorded `kind` that may have no request in it; the shortest message is longer."""
-LOOKED_AT = 1000
-"""So many short ones are read; of those behind it shows when they are asked."""
+LOOKED_AT, SEGMENTS = 1000, 300
+"""So many short ones are read, of so many segments: to unpack one takes longer than to read a
+hundred records in it. Of those behind it shows when they are asked."""
 CODE = "cannot_ask"
 _COLUMNS = ("run_id", "seq", "segment_id", "offset", "length", "content_hash")
 _WIRE = ("wire_segment_id", "wire_offset", "wire_length")
@@ -23,9 +24,20 @@ _WIRE = ("wire_segment_id", "wire_offset", "wire_length")
 
 def reasons(effects: Iterable[Effect]) -> dict[int, str]:
     """Key of an effect → why it cannot be asked. Only short requests are read."""
-    short = islice((one for one in effects if one.request_size <= SHORT), LOOKED_AT)
-    found = ((one.pk, why_not(recording.record(one).value or {}, wire_of(one))) for one in short)
-    return {pk: why for pk, why in found if why}
+    found = {}
+    for one in _looked_at(one for one in effects if one.request_size <= SHORT):
+        if why := why_not(recording.record(one).value or {}, wire_of(one)):
+            found[one.pk] = why
+    return found
+
+
+def _looked_at(short: Iterable[Effect]) -> Iterator[Effect]:
+    opened: set[int] = set()
+    for one in islice(short, LOOKED_AT):
+        opened.add(one.segment_id)
+        if len(opened) > SEGMENTS:
+            return
+        yield one
 
 
 @dataclass(frozen=True, slots=True)

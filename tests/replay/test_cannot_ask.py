@@ -182,8 +182,11 @@ def test_the_experiment_s_page_says_it(three, fake, member_client):
     assert not Experiment.objects.exists()
 
 
-def test_many_short_calls_are_read_up_to_a_bound(store, fake, call, monkeypatch):
-    monkeypatch.setattr(askable, "LOOKED_AT", 2)
-    store(factories.log(*map(silent, range(1, 5)), asked(5)), "r")
-    other = call("POST", "experiments", runs=["r"], models=["openai:m"], plan_only=True)[1]
-    assert other["plan"]["cannot_ask"][0]["calls"] == 2
+@pytest.mark.parametrize(("bound", "known"), [("LOOKED_AT", 2), ("SEGMENTS", 8)])
+def test_many_short_calls_are_read_up_to_a_bound(store, fake, call, monkeypatch, bound, known):
+    monkeypatch.setattr(askable, bound, 2)
+    names = ["a", "b", "c"]
+    for name in names:
+        store(factories.log(*map(silent, range(1, 5)), asked(5)), name)
+    other = call("POST", "experiments", runs=names, models=["openai:m"], plan_only=True)[1]
+    assert other["plan"]["cannot_ask"][0]["calls"] == known
