@@ -106,6 +106,28 @@ def _static_files_found_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _time_enough(django_test_environment: None) -> Iterator[None]:
+    """Some work does what it can in a second or a tenth of one, and leaves the rest plain or to be
+    asked for; a busy machine is no reason. Tests of such an end set it themselves."""
+    from replay import taking_turns
+    from replay.experiments import planning
+    from replay.ignore_rules import applying, trying
+    from runs.messages import markup
+    from runs.redaction import rules
+    from runs.search import find
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(taking_turns, "TURN_SECONDS", 60.0)
+        patch.setattr(planning, "TRY_SECONDS", 60.0)
+        patch.setattr(applying, "SECONDS", 60.0)
+        patch.setattr(trying, "SECONDS", 60.0)
+        patch.setattr(markup, "DEADLINE", 20.0)
+        patch.setattr(rules, "PREVIEW_SECONDS", 60.0)
+        patch.setattr(find, "SECONDS", 60.0)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _clean_process_caches() -> Iterator[None]:
     """Ids come again after a rollback, so nothing kept in the process may outlive a test."""

@@ -281,7 +281,7 @@ def test_a_receiver_that_does_not_answer_is_left_in_time(hook, receiver, monkeyp
 
 
 def test_a_slow_receiver_holds_up_nobody_else(hook, make, receiver, monkeypatch):
-    monkeypatch.setattr(posting, "SECONDS", 1.0)
+    monkeypatch.setattr(posting, "SECONDS", 4.0)
     make(url=f"http://127.0.0.1:{receiver.port}/other")
     other = Webhook.objects.exclude(pk=hook.pk).get()
     for _ in range(9):
