@@ -10,10 +10,8 @@ from typing import Any
 from replay import recording
 from replay.providers import why_not
 from replay.wire import wire_of
-from runs.models import Effect, Family, Run
+from runs.models import SHORT_REQUEST, Effect, Family, Run
 
-SHORT = 160
-"""Bytes of a recorded `kind` that may have no request in it; the shortest message is longer."""
 LOOKED_AT, SEGMENTS = 1000, 300
 """So many short ones are read, of so many segments: to unpack one takes longer than to read a
 hundred records in it. Of those behind it shows when they are asked."""
@@ -25,7 +23,7 @@ _WIRE = ("wire_segment_id", "wire_offset", "wire_length")
 def reasons(effects: Iterable[Effect]) -> dict[int, str]:
     """Key of an effect → why it cannot be asked. Only short requests are read."""
     found = {}
-    for one in _looked_at(one for one in effects if one.request_size <= SHORT):
+    for one in _looked_at(one for one in effects if one.request_size <= SHORT_REQUEST):
         if why := why_not(recording.record(one).value or {}, wire_of(one)):
             found[one.pk] = why
     return found
@@ -74,7 +72,7 @@ NONE = Unasked()
 def unasked(runs: Sequence[Run]) -> Unasked:
     """Of many runs, by one query beside the reading."""
     calls = Effect.objects.filter(run__in=[run.pk for run in runs], family=Family.COMPLETION)
-    short = calls.filter(request_size__lte=SHORT).order_by("run", "seq")
+    short = calls.filter(request_size__lte=SHORT_REQUEST).order_by("run", "seq")
     effects = list(short.only("request_size", *_COLUMNS, *_WIRE)[:LOOKED_AT])
     why = reasons(effects)
     by_run: dict[int, dict[int, str]] = {}

@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.views import defaults
 
 from runs.api.errors import LATER, body, unavailable
-from runs.unable import why_not_taken
+from runs.unable import AWAY, why_not_taken
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -38,6 +38,6 @@ def server_error(request: HttpRequest) -> HttpResponse:
 def _not_taken(request: HttpRequest, why: str) -> HttpResponse:
     if request.path.startswith("/api/"):
         return JsonResponse(unavailable(why), status=503, headers=LATER)
-    context = {"why": why, "reads": request.method in ("GET", "HEAD")}
+    context = {"why": why, "reads": request.method in ("GET", "HEAD"), "is_known": why != AWAY}
     # Without what each page's frame asks the database for.
     return HttpResponse(render_to_string("503.html", context), status=503, headers=LATER)

@@ -305,6 +305,11 @@ class Segment(models.Model):
         return f"{self.kind} {self.pk} of {self.run_id}"
 
 
+SHORT_REQUEST = 160
+"""Bytes of a model call's record that may say nothing of what was asked; the shortest message is
+longer."""
+
+
 class Effect(models.Model):
     run = models.ForeignKey(Run, models.CASCADE, related_name="effects", db_index=False)
     seq = models.PositiveIntegerField()
@@ -388,6 +393,12 @@ class Effect(models.Model):
                 fields=["run", "parent_id"],
                 name="effect_nested",
                 condition=~models.Q(parent_id=""),
+            ),
+            # Almost empty: a plan looks through all calls of many runs for those that say nothing.
+            models.Index(
+                fields=["run", "seq"],
+                name="effect_short_calls",
+                condition=models.Q(family="completion", request_size__lte=SHORT_REQUEST),
             ),
         ]
 

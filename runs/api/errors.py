@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from runs.accounts.models import Project
 from runs.refusals import Refused
-from runs.unable import why_not_taken
+from runs.unable import AWAY, why_not_taken
 
 DRF_CODES = {
     "not_authenticated": "unauthenticated",
@@ -64,7 +64,9 @@ LATER = {"Retry-After": "5"}
 
 
 def unavailable(why: str) -> dict[str, Any]:
-    return body("unavailable", f"{why}; nothing of this was stored. Send it again later.")
+    """Whether one that went away in the middle had stored it already, nobody can tell."""
+    stored = "" if why == AWAY else "; nothing of this was stored"
+    return body("unavailable", f"{why}{stored}. Send it again later.")
 
 
 def handle(error: Exception, context: dict[str, Any]) -> Response | None:

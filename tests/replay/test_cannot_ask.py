@@ -7,6 +7,9 @@ from decimal import Decimal
 
 import factories
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from query_plan import plan, shrink
 
 from replay import askable, jobs
 from replay.models import Experiment, Replay
@@ -190,3 +193,13 @@ def test_many_short_calls_are_read_up_to_a_bound(store, fake, call, monkeypatch,
         store(factories.log(*map(silent, range(1, 5)), asked(5)), name)
     other = call("POST", "experiments", runs=names, models=["openai:m"], plan_only=True)[1]
     assert other["plan"]["cannot_ask"][0]["calls"] == known
+
+
+def test_calls_that_do_say_something_are_not_gone_through(store):
+    runs = [store(factories.log(*map(asked, range(1, 60)), silent(60)), name) for name in "ab"]
+    with CaptureQueriesContext(connection) as captured:
+        unasked = askable.unasked(runs)
+    assert [unasked.calls(run) for run in runs] == [59, 59]
+    [statement] = [one["sql"] for one in captured if '"request_size" <=' in one["sql"]]
+    shrink("runs_effect")
+    assert "effect_short_calls" in plan(statement)
