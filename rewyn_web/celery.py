@@ -1,6 +1,7 @@
 """The Celery app, and the worker thread that serves it where no broker is configured."""
 
 import os
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "rewyn_web.settings")
 
 app = Celery("rewyn_web")
 app.config_from_object("django.conf:settings", namespace="CELERY")
+# Celery would close a thread's connection before and after each task, whatever CONN_MAX_AGE says.
+# On PostgreSQL a new one is a new process, which reads the catalogue and plans each statement anew.
+app.conf["CELERY_DB_REUSE_MAX"] = sys.maxsize
 app.set_default()  # a task run on a thread would otherwise resolve another app: nothing runs
 app.autodiscover_tasks()
 

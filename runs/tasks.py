@@ -6,6 +6,7 @@ from typing import Any
 
 from celery import shared_task
 from celery.signals import worker_init, worker_shutdown
+from django.db import close_old_connections, connections
 
 from runs.search import sweeper
 from runs.storage import sqlite_log
@@ -15,7 +16,11 @@ from runs.tidy import tidy
 @shared_task(name="runs.tidy")  # type: ignore[untyped-decorator]
 def tidy_up() -> None:
     """Delete what has had its day; beat rings once an hour."""
-    tidy()
+    close_old_connections()
+    try:
+        tidy()
+    finally:
+        connections.close_all()
 
 
 @worker_init.connect  # type: ignore[untyped-decorator]

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -14,12 +15,13 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.db import connection
+from django.db.backends.signals import connection_created
 from django.utils import timezone
 from receiver import running
 from started import free_port
 from workers import embedded_worker, until
 
-from replay import jobs
+from replay import jobs, taking_turns
 from replay.models import Delivery, Replay, ReplayEffect, Webhook
 from replay.notifications import keeping, sending
 from replay.notifications import sweeper as notifications
@@ -60,6 +62,28 @@ def test_the_worker_s_sweeper_finds_a_job_nobody_rang_for(
     monkeypatch.undo()
     request.getfixturevalue("worker")
     assert until(lambda: ended(replay)).status == "succeeded"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_thread_keeps_its_connection_while_more_of_an_experiment_waits(
+    worker, store, read_log, provider, monkeypatch
+):
+    """Celery would close it around each task."""
+    monkeypatch.setattr(taking_turns, "TURN_SECONDS", 0.0)  # a task for each replay
+    made: list[str] = []
+
+    def note(**kwargs):
+        made.append(threading.current_thread().name)
+
+    connection_created.connect(note)
+    provider({"answer": {"text": "ok"}})
+    run = store(read_log("02-two-tools-memory"))
+    models = [f"openai:m{number}" for number in range(12)]
+    asked = start(run, read_question({"run": run.external_id, "models": models}), jobs.Asker())
+    until(lambda: all(ended(replay) for replay in asked.replays))
+    connection_created.disconnect(note)
+    of_tasks = [name for name in made if name.startswith("ThreadPool")]
+    assert 0 < len(of_tasks) <= 6
 
 
 EMBEDDED = """
