@@ -26,6 +26,7 @@ from kombu.exceptions import KombuError, OperationalError
 
 from replay import bell, results
 from replay.experiments import cells
+from replay.lanes import Lane, lanes
 from replay.lease import Lease, Lost, Stopped, stop
 from replay.models import (
     MESSAGE,
@@ -431,16 +432,21 @@ def sweep(*, fresh: bool = False) -> int:
 
 
 def _to_ring(waiting: Any) -> list[str]:
-    """The oldest of single replays; of an experiment as many as there are threads here: each goes
-    on by itself."""
+    """The oldest of single replays; of experiments as many as there is room for here: each goes on
+    by itself, and in a worker with room its own sweeper rings."""
     alone = waiting.filter(experiment=None).values_list("public_id", flat=True)[:RUNG_AT_ONCE]
-    names, rung = list(alone), Counter[int]()
-    of_experiments = waiting.exclude(experiment=None).values_list("public_id", "experiment_id")
-    for name, experiment in of_experiments[:RUNG_AT_ONCE]:
-        rung[experiment] += 1
-        if rung[experiment] <= settings.CELERY_WORKER_CONCURRENCY:
+    names, rung = list(alone), Counter[Lane]()
+    of_experiments = waiting.exclude(experiment=None)
+    columns = ("public_id", "project_id", "provider")
+    for name, *lane in of_experiments.values_list(*columns)[:RUNG_AT_ONCE]:
+        rung[tuple(lane)] += 1
+        if rung[tuple(lane)] <= _room(*lane):
             names.append(name)
     return names
+
+
+def _room(project_id: int, provider: str) -> int:
+    return lanes.room((project_id, provider)) if provider else settings.CELERY_WORKER_CONCURRENCY
 
 
 def _sweep_one(replay: Replay) -> bool:

@@ -156,3 +156,75 @@ def test_a_turn_ends_where_others_have_all_the_threads(
     assert asked == ["openai", "anthropic"]
     assert Replay.objects.filter(status="queued").count() == 3
     assert len(lanes.let_in()) == 2
+
+
+@pytest.mark.django_db
+def test_a_turn_keeps_its_lane_from_one_replay_to_the_next(
+    project, store, read_log, provider, rung, settings, monkeypatch
+):
+    """Between two it would be given to who was turned away, who would turn this one away then."""
+    settings.CELERY_WORKER_CONCURRENCY = 3
+    monkeypatch.setattr(taking_turns, "TURN_SECONDS", 60.0)
+    provider({"answer": {"text": "ok"}})
+    run = store(read_log("02-two-tools-memory"))
+    models = [f"openai:{name}" for name in "abc"]
+    first, *_ = start(run, read_question({"run": run.external_id, "models": models}),
+                      jobs.Asker()).replays  # fmt: skip
+    let_in: list[str] = []
+    following = taking_turns._next_beside
+
+    def next_beside(*asked):
+        lanes.enter((project.pk, "openai"), "turned away")
+        let_in.extend(lanes.let_in())
+        return following(*asked)
+
+    monkeypatch.setattr(taking_turns, "_next_beside", next_beside)
+    rung.clear()
+    taking_turns.take_turn(first.public_id)
+    assert (let_in, rung) == ([], ["turned away"])
+    assert Replay.objects.filter(status="succeeded").count() == 3
+
+
+@pytest.mark.django_db
+def test_a_turn_that_ends_rings_for_as_many_as_it_leaves_room_for(
+    project, store, read_log, provider, rung, settings, monkeypatch
+):
+    settings.CELERY_WORKER_CONCURRENCY = 3
+    monkeypatch.setattr(taking_turns, "TURN_SECONDS", 0.0)
+    provider({"answer": {"text": "ok"}})
+    run = store(read_log("02-two-tools-memory"))
+    models = ["openai:a", "openai:b"]
+    first, second = start(run, read_question({"run": run.external_id, "models": models}),
+                          jobs.Asker()).replays  # fmt: skip
+    lane = project.pk, "openai"
+    assert lanes.enter(lane, "x") and not lanes.enter(lane, "turned away")
+    lanes.leave(lane)
+    rung.clear()
+    taking_turns.take_turn(first.public_id)
+    assert rung == ["turned away"]
+    assert lanes.let_in() == [second.public_id]
+
+
+@pytest.mark.django_db
+def test_the_sweeper_rings_for_no_more_of_an_experiment_than_there_is_room_for(
+    project, store, read_log, provider, rung, settings
+):
+    settings.CELERY_WORKER_CONCURRENCY = 4
+    provider({"answer": {"text": "ok"}})
+    run = store(read_log("02-two-tools-memory"))
+    models = [f"openai:{name}" for name in "abcd"]
+    waiting = start(run, read_question({"run": run.external_id, "models": models}),
+                    jobs.Asker()).replays  # fmt: skip
+    lane = project.pk, "openai"
+    Replay.objects.update(rung_at=None)
+    rung.clear()
+    assert lanes.enter(lane, "x")
+    jobs.sweep()
+    assert rung == [waiting[0].public_id]
+    assert lanes.enter(lane, "y")
+    Replay.objects.update(rung_at=None)
+    rung.clear()
+    jobs.sweep()
+    lanes.leave(lane)
+    lanes.leave(lane)
+    assert rung == []
