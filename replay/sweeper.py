@@ -7,13 +7,13 @@ import logging
 import time
 
 from django.conf import settings
-from django.db import DatabaseError, connections
+from django.db import DatabaseError
 
 from replay import jobs
 from replay.bell import LOOK_SECONDS, Ear
 from replay.lease import stop as jobs_end
 from runs import curate
-from runs.one_thread import OneThread
+from runs.one_thread import OneThread, let_go
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ def _sweep_until_stopped() -> None:
         except DatabaseError:
             logger.warning("replay.sweep_failed", exc_info=True)
         finally:
-            connections.close_all()
+            let_go()
         _rest(ear)
 
 

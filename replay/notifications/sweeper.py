@@ -7,10 +7,10 @@ import logging
 import threading
 import time
 
-from django.db import DatabaseError, connections
+from django.db import DatabaseError
 
 from replay.notifications import bounds, sending
-from runs.one_thread import OneThread
+from runs.one_thread import OneThread, let_go
 
 logger = logging.getLogger(__name__)
 SECONDS = 2.0
@@ -34,7 +34,7 @@ def _send_until_stopped() -> None:
         except Exception:  # whatever is wrong with one round, the next may go well
             logger.exception("notifications.sweep_failed")
         finally:
-            connections.close_all()
+            let_go()
         _stop.wait(0 if sent else SECONDS)
 
 

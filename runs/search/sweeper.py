@@ -6,10 +6,10 @@ import logging
 import threading
 import time
 
-from django.db import DatabaseError, connections
+from django.db import DatabaseError
 
 from runs import busy
-from runs.one_thread import OneThread
+from runs.one_thread import OneThread, let_go
 from runs.search import indexing
 
 logger = logging.getLogger(__name__)
@@ -22,11 +22,8 @@ _stop = threading.Event()
 
 
 def _index_until_stopped() -> None:
-    try:
-        while not _stop.is_set():
-            _index_and_rest()
-    finally:
-        connections.close_all()
+    while not _stop.is_set():
+        _index_and_rest()
 
 
 def _index_and_rest() -> None:
@@ -34,7 +31,7 @@ def _index_and_rest() -> None:
     if _index_some():
         _stop.wait(_rest() * (time.monotonic() - began))
     else:
-        connections.close_all()
+        let_go()
         _stop.wait(SECONDS)
 
 
