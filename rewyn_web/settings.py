@@ -146,6 +146,11 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["TEST"] = {"NAME": str(REWYN_HOME / "test.sqlite3")}
 else:
     DATABASES["default"].update(CONN_MAX_AGE=60, CONN_HEALTH_CHECKS=True)
+    # Of small statements whose SQL is made once (`runs.bulk.cursor`) the server keeps the plan; the
+    # ORM's own are never prepared. A pooler that gives each transaction another connection must be
+    # able to follow, or it has to be off.
+    if env.bool("DATABASE_PREPARED_STATEMENTS", True):
+        DATABASES["default"].setdefault("OPTIONS", {})["prepare_threshold"] = 2
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
