@@ -75,7 +75,7 @@ def _settle(cell: Cell) -> None:
         mine = {"id": cell.pk, "replay__status": replay.status}
         with bulk.turn():
             if statements.change(Cell, mine, {"ended": replay.status, **columns}):
-                mark_row(cell.row_id)
+                _mark_row(cell.row_id)
 
 
 def _columns(replay: Replay) -> dict[str, Any]:
@@ -103,14 +103,13 @@ def _of_nothing(replay: Replay) -> int:
     return Difference.ERROR.severity if replay.status == "failed" else NOTHING_YET
 
 
-def mark_row(row_id: int) -> None:
-    """Keep the worst class of a row's cells."""
+def _mark_row(row_id: int) -> None:
+    """Keep the worst class of a row's cells; in the turn in which one of them was written."""
     mine = {"id": row_id}
-    with bulk.turn():
-        # An UPDATE locks the row: who comes second reads what the first one's cell says.
-        statements.change(ExperimentRun, mine, add={"severity": 0})
-        worst = next(iter(_worst_of(row_id)), NOTHING_YET)
-        statements.change(ExperimentRun, mine, {"severity": worst})
+    # An UPDATE locks the row: who comes second reads what the first one's cell says.
+    statements.change(ExperimentRun, mine, add={"severity": 0})
+    worst = next(iter(_worst_of(row_id)), NOTHING_YET)
+    statements.change(ExperimentRun, mine, {"severity": worst})
 
 
 def reopen(replays: Sequence[int]) -> None:

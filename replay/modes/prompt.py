@@ -75,7 +75,7 @@ def run(lease: Lease) -> Outcome:
         asked = ProviderNow(replay)
     except Refused as refusal:
         return _nobody_to_ask(lease, refusal)
-    lease.beat(now=True)
+    lease.look()  # it was claimed a moment ago
     results.open_like(lease, planned.row_of(lease), planned.calls_of(lease))
     open_rows = rows.to_ask(replay.pk)
     if lease.attempt > 1 or any(row.attempt != lease.attempt for row in open_rows):

@@ -35,8 +35,8 @@ class ProviderNow:
     def __init__(self, replay: Replay) -> None:
         self._replay = replay
         self.provider, self.model = provider_of(replay)
-        self.gate = self._gate()
         self._stands = limits.standing(replay.project_id, self.provider.name)
+        self.gate = self._gate()
         self._look_at = time.monotonic() + LOOK_SECONDS
 
     def follow(self) -> limits.Spent | None:
@@ -61,4 +61,4 @@ class ProviderNow:
         seconds = settings.REPLAY_CALL_TIMEOUT_SECONDS
         if settings.WORKER_PARALLEL_CALLS:  # one that stands by waits for the end of another
             seconds *= 2
-        return limits.gate_of(self._replay.project_id, self.provider.name, self._replay.pk, seconds)
+        return limits.gate_of(self._stands, self._replay.pk, seconds)

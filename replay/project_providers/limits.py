@@ -233,10 +233,12 @@ def give_up(replay_id: int) -> None:
         settle(call_id, cost=None, answered=False)
 
 
-def gate_of(project_id: int, name: str, replay_id: int, timeout: float) -> Gate | None:
-    """The gate of a project's provider, None where it has no limits or is the environment's."""
-    row = bulk.get(ProjectProvider, project_id=project_id, name=name)
-    return Gate(row.pk, replay_id, timeout) if row is not None and row.has_limits else None
+def gate_of(stands: Sequence[Any] | None, replay_id: int, timeout: float) -> Gate | None:
+    """The gate of a project's provider as it stands (`standing`), None where it has no limits or is
+    the environment's."""
+    if stands is None or all(limit is None for limit in stands[-len(LIMITS) :]):
+        return None
+    return Gate(stands[0], replay_id, timeout)
 
 
 def blind_today(project_id: int) -> set[int]:
