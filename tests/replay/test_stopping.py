@@ -195,9 +195,7 @@ def test_a_process_that_ends_meanwhile_waits_for_no_late_answer(calls, held, pro
 
 
 @pytest.mark.django_db
-def test_when_no_answer_came_in_time_nothing_more_is_said_of_it(
-    calls, held, provider, call, settings
-):
+def test_when_no_answer_came_in_time_nothing_more_is_said_of_it(calls, provider, call, settings):
     provider(SAY)
     [replay] = asked(calls, "openai:gpt-4o")
     jobs.run_job(replay.public_id)
