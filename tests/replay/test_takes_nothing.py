@@ -58,7 +58,8 @@ def test_every_page_is_shown_as_ever(everything, ada):
     ask = browser_of(ada, raise_request_exception=False).get
     with takes_nothing():
         shown = looked_at(ask, everything, api=False)
-    assert [name for name, status in shown.items() if status >= 500] == ["readyz"]  # no worker
+    broken = {name for name, status in shown.items() if status >= 500}
+    assert broken <= {"readyz"}  # where no worker can be rung for, it says so, as below
     assert shown == looked_at(ask, everything, api=False)
     assert sum(status == 200 for status in shown.values()) > 45
 
