@@ -22,12 +22,13 @@ class Shift:
 
 
 def percent(before: Number | None, after: Number | None) -> str:
-    """`−15%`; empty where there is nothing to divide by."""
+    """`−15%`; empty where there is nothing to divide by. What is left of something is not −100%."""
     if before is None or after is None or not before:
         return ""
     change = (float(after) - float(before)) / float(before) * 100
     digits = 1 if abs(change) < 9.95 else 0
-    return _signed(f"{abs(change):,.{digits}f}%", change)
+    size = min(abs(change), 99.0) if -100 < change <= -99 else abs(change)
+    return _signed(f"{size:,.{digits}f}%", change)
 
 
 def _signed(text: str, change: Number) -> str:

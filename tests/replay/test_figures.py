@@ -38,7 +38,16 @@ def test_tokens():
 
 @pytest.mark.parametrize(
     ("before", "after", "told"),
-    [(0, 5, ""), (None, 5, ""), (5, None, ""), (5, 5, "±0.0%"), (1, 100, "+9,900%")],
+    [
+        (0, 5, ""),
+        (None, 5, ""),
+        (5, None, ""),
+        (5, 5, "±0.0%"),
+        (1, 100, "+9,900%"),
+        (4400, 16, "−99%"),
+        (4400, 0, "−100%"),
+        (100, 200, "+100%"),
+    ],
 )
 def test_percent(before, after, told):
     assert percent(before, after) == told
